@@ -1,3 +1,4 @@
 //! Under construction.
 
 pub mod etl;
+pub mod event;

@@ -1,0 +1,1 @@
+//! Byte-level tests of the whole module.
