@@ -177,5 +177,9 @@ fn scale(ticks: i64, units: i64, frequency: i64) -> i64 {
         Some(product) => product / frequency,
         None => (i128::from(rest) * i128::from(units) / i128::from(frequency)) as i64,
     };
-    whole.saturating_mul(units).saturating_add(fraction)
+    match whole.checked_mul(units) {
+        Some(product) => product.saturating_add(fraction),
+        None if whole < 0 => i64::MIN,
+        None => i64::MAX,
+    }
 }

@@ -289,7 +289,7 @@ impl<'a> Index<'a> {
             header.filled = stride;
         }
         // A header that is wrong counts all the same when a record follows it: what it lacks is known from the grid.
-        if !wrong.is_empty() && !known_marker(marker) && marker != u32::MAX {
+        if !wrong.is_empty() && !known_marker(marker) {
             self.damage.add(DamageKind::BufferHeader, at, there, wrong);
             return Ok(());
         }
@@ -362,8 +362,7 @@ impl<'a> Index<'a> {
 
     /// Whether a buffer of a chain can have this header.
     fn plausible(&self, header: &BufferHeader, marker: u32) -> bool {
-        let compressed = header.flags & FLAG_COMPRESSED != 0 && looks_compressed(marker);
-        let limit = if compressed { BUFFER_BYTES_MAX } else { header.size };
+        let limit = if looks_compressed(marker) { BUFFER_BYTES_MAX } else { header.size };
         header.size_possible() && header.filled_possible(limit) && header.kind <= KIND_MAX
     }
 

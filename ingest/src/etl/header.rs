@@ -109,7 +109,7 @@ impl LogHeader {
 
     fn fields(record: &[u8], marker: u32, wide: bool) -> Option<LogHeader> {
         let body = record.get(RECORD_HEADER..)?;
-        // The 32-bit form has two narrower pointers, and no padding behind the time zone.
+        // The 32-bit form differs by its two narrower pointers.
         let zone = if wide { 0x48 } else { 0x40 };
         let tail = if wide { 0xF8 } else { 0xF0 };
         let pointer = |at: usize| {

@@ -193,6 +193,9 @@ fn sort_stream(buffers: &[BufferEntry], order: &mut [u32]) {
     }
 }
 
+/// Due time of a buffer that is opened as soon as the one before it has ended.
+const AT_ONCE: i64 = i64::MIN;
+
 /// When each buffer must be open: at its first record; at once where that is not known, or lies behind the
 /// first record of a later buffer, which a damaged timestamp can do.
 fn due_times(buffers: &[BufferEntry], order: &[u32], key: impl Fn(i64) -> i64) -> Vec<i64> {
@@ -205,7 +208,7 @@ fn due_times(buffers: &[BufferEntry], order: &[u32], key: impl Fn(i64) -> i64) -
                 earliest = first;
                 first
             }
-            _ => i64::MIN,
+            _ => AT_ONCE,
         })
         .collect();
     due.reverse();
@@ -306,7 +309,8 @@ impl<'a> Pool<'a> {
             if (now, number) > limit {
                 // One record far in the future must not hold up the records behind it.
                 let following = walker.after(&parsed).peek_ticks().map(&key);
-                let next_due = || stream.due.get(stream.opened).copied();
+                let later = stream.due.get(stream.opened..).unwrap_or(&[]);
+                let next_due = || later.iter().copied().find(|due| *due != AT_ONCE);
                 let due = now.min(following.or_else(next_due).unwrap_or(now));
                 if (due, number) > limit {
                     open.place = walker.place;

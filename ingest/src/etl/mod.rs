@@ -34,3 +34,6 @@ pub use merge::{Merge, MergeReport, OPEN_BYTES_MAX};
 pub use record::{EventId, ExtendedItem, ExtendedItems, NO_ID, RawEvent, RecordKind};
 pub use scan::{ScanReport, scan, scan_with_bytes};
 pub use source::Source;
+
+#[cfg(test)]
+mod tests;
