@@ -131,7 +131,10 @@ impl Cast {
         let auto = (auto64 + slot * 0x20_0000, auto32 + (slot % 512) * 0x20_0000);
         match base {
             None => auto,
-            Some(base) if self.native_wide && (kernel || base + image.size > 0x7FFF_0000) => {
+            Some(base)
+                if self.native_wide
+                    && (kernel || base.saturating_add(image.size) > 0x7FFF_0000) =>
+            {
                 (base, auto.1)
             }
             Some(base) if !self.native_wide && kernel => (auto.0, base),
@@ -179,9 +182,9 @@ impl Cast {
         }
         let (module, symbol, offset) = split_frame(frame)?;
         let rva = match symbol {
-            Some(symbol) => {
-                self.symbol_rva(module, symbol) + offset.unwrap_or(FRAME_OFFSET_DEFAULT)
-            }
+            Some(symbol) => self
+                .symbol_rva(module, symbol)
+                .saturating_add(offset.unwrap_or(FRAME_OFFSET_DEFAULT)),
             None => offset.unwrap_or(0),
         };
         let image = self
@@ -190,7 +193,7 @@ impl Cast {
         if rva >= image.size {
             return Err(format!("'{frame}' lies outside its image"));
         }
-        Ok(Cast::base_of(image, self.native_wide) + rva)
+        Ok(Cast::base_of(image, self.native_wide).wrapping_add(rva))
     }
 
     fn image(&self, module: &str, pid: u32, at_ns: Ns) -> Option<&Image> {

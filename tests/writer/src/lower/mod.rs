@@ -4,12 +4,20 @@
 //! schedule), so that the order of lines does not matter; the second writes records. Records of one
 //! time and CPU stay in this order: declarations, context switches, timed lines, final rundown.
 
+mod event;
 mod image;
+mod items;
+mod metadata;
+mod power;
 mod process;
+mod raw;
 mod sample;
 mod stack;
 mod switch;
+mod system;
 mod thread;
+mod tracelogging;
+mod ui;
 
 use crate::Error;
 use crate::body::Body;
@@ -183,7 +191,19 @@ impl Lower {
             "walk" => self.emit_walk(reader)?,
             "keydef" => self.emit_keydef(reader)?,
             "masks" => self.emit_masks(reader)?,
-            word => return Err(format!("'{word}' is no statement")),
+            "raw" => self.emit_raw(reader)?,
+            "event" => self.emit_event(reader)?,
+            "tl" => self.emit_tracelogging(reader)?,
+            "metadata" => self.emit_metadata(reader)?,
+            "manifest" => self.emit_manifest(reader)?,
+            word => {
+                let known = self.emit_system(word, reader)?
+                    || self.emit_ui(word, reader)?
+                    || self.emit_power(word, reader)?;
+                if !known {
+                    return Err(format!("'{word}' is no statement"));
+                }
+            }
         }
         reader.finish()
     }

@@ -199,7 +199,7 @@ fn thread_payload(body: &mut Body, version: u8, opcode: u8, line: &ThreadLine, s
     if version == 1 && opcode == 2 {
         return;
     }
-    let kernel = 0xFFFF_F880_0500_0000u64 + u64::from(line.tid) * 0x8000;
+    let kernel = 0xFFFF_F880_0500_0000u64 + u64::from(line.tid & 0xFFFF) * 0x8000;
     body.ptr(kernel + 0x7000).ptr(kernel);
     if version == 1 {
         let width = if body.wide { 8 } else { 4 };
