@@ -8,9 +8,9 @@ use crate::text::{Statement, Token, tokens};
 use crate::time::Ns;
 
 /// Most statements after all repeats.
-const STATEMENTS_MAX: usize = 4_000_000;
+const STATEMENTS_MAX: usize = 1_000_000;
 /// Most lines and rounds looked at, also those that yield no statement.
-const STEPS_MAX: usize = 40_000_000;
+const STEPS_MAX: usize = 4_000_000;
 /// Deepest nesting of repeats.
 const NESTING_MAX: usize = 8;
 
