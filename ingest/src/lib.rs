@@ -2,3 +2,5 @@
 
 pub mod etl;
 pub mod event;
+pub mod input;
+pub mod lake;

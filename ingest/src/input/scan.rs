@@ -155,7 +155,7 @@ impl Scan<'_> {
                 }
                 Err(error) => {
                     let shown = shown(error.path());
-                    self.refuse(&shown, &shown, &InputError::io("search", error.into_error()));
+                    self.refuse(&shown, &shown, &InputError::io("search", error.into()));
                 }
             }
         }

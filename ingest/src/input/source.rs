@@ -227,6 +227,16 @@ impl FileSource {
     }
 }
 
+impl etl::Source for FileSource {
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        self.read_full(offset, into)
+    }
+
+    fn len(&self) -> u64 {
+        self.length
+    }
+}
+
 /// Reads the beginning of a file; for telling archives by their first bytes.
 pub(crate) fn first_bytes(path: &Path, count: usize) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
