@@ -40,12 +40,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            member_bytes: 64 << 30,
-            ratio: 2_000,
-            members: 20_000,
-            dictionary_bytes: 272 << 20,
-        }
+        Self { member_bytes: 64 << 30, ratio: 2_000, members: 20_000, dictionary_bytes: 272 << 20 }
     }
 }
 

@@ -191,7 +191,8 @@ impl Scan<'_> {
                 let shown = join(shown_top, &relative);
                 if self.excluded(&shown, &relative) {
                     excluded += 1;
-                } else if let Some((below, link)) = self.entry(path, shown, relative, folder.depth) {
+                } else if let Some((below, link)) = self.entry(path, shown, relative, folder.depth)
+                {
                     if link { &mut linked } else { &mut real }.push_back(below);
                 }
             }
@@ -235,9 +236,9 @@ impl Scan<'_> {
     /// Whether an earlier argument already listed something of this folder.
     fn holds_found(&self, top: &Path) -> bool {
         let Ok(top) = fs::canonicalize(top) else { return false };
-        self.found.keys().any(|place| {
-            fs::canonicalize(place.file()).is_ok_and(|path| path.starts_with(&top))
-        })
+        self.found
+            .keys()
+            .any(|place| fs::canonicalize(place.file()).is_ok_and(|path| path.starts_with(&top)))
     }
 
     fn excluded(&self, shown: &str, relative: &str) -> bool {
@@ -389,7 +390,9 @@ impl Folder {
 /// What a name in a folder is.
 enum Kind {
     File,
-    Folder { link: bool },
+    Folder {
+        link: bool,
+    },
     /// A pipe or device: opening one may wait for ever.
     Other,
 }
@@ -517,7 +520,8 @@ fn lines_of(bytes: &[u8]) -> Vec<OsString> {
         [0xEF, 0xBB, 0xBF, rest @ ..] => rest.to_vec(),
         _ => bytes.to_vec(),
     };
-    let lines = text.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let lines =
+        text.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     lines.filter(|line| !line.is_empty()).map(os_string).collect()
 }
 

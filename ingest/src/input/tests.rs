@@ -1,0 +1,1 @@
+//! Inputs from outside: what arguments come to, and the bytes that come out.

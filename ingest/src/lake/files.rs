@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 
 /// How often a move is tried again when others move at the same place at the same time.
 const MOVE_ATTEMPTS: usize = 64;
@@ -28,25 +29,27 @@ pub(super) fn put_in_place(staged: &Path, target: &Path, aside: &Path) -> io::Re
             Err(error) if !is_unsupported(&error) => return Err(error),
             Err(_) => {}
         }
-        let old = aside.with_extension(attempt.to_string());
-        match fs::rename(target, &old) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+        match move_aside(staged, target, &aside.with_extension(attempt.to_string())) {
+            Ok(()) => return Ok(()),
+            // Another ingest was faster, at either of the two renames.
+            Err(error) if is_race(&error) => {}
             // A program on Windows that reads the old one holds it for a moment.
-            Err(error) if cfg!(windows) && attempt + 1 < MOVE_ATTEMPTS => {
-                drop(error);
-                std::thread::sleep(std::time::Duration::from_millis(50));
-                continue;
-            }
+            Err(_) if cfg!(windows) => std::thread::sleep(Duration::from_millis(50)),
             Err(error) => return Err(error),
         }
-        if fs::rename(staged, target).is_ok() {
-            return Ok(());
-        }
-        // Back with the old one, unless another ingest has put its own there.
-        let _ = fs::rename(&old, target);
     }
     Err(io::Error::new(io::ErrorKind::ResourceBusy, "other programs keep changing it"))
+}
+
+/// Moves the old one to `old`, then the new one to its place; back, if that fails.
+pub(super) fn move_aside(staged: &Path, target: &Path, old: &Path) -> io::Result<()> {
+    fs::rename(target, old)?;
+    let moved = fs::rename(staged, target);
+    if moved.is_err() {
+        // Fails only if another ingest has put its own there, which is as good.
+        let _ = fs::rename(old, target);
+    }
+    moved
 }
 
 /// Exchanges two names in one step.
@@ -59,6 +62,12 @@ fn exchange(a: &Path, b: &Path) -> io::Result<()> {
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
 fn exchange(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Whether a rename failed because of what another process did to the same name.
+fn is_race(error: &io::Error) -> bool {
+    use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotFound};
+    matches!(error.kind(), AlreadyExists | DirectoryNotEmpty | NotFound)
 }
 
 /// Whether the system or this file system does not know the exchange.

@@ -128,7 +128,8 @@ impl Manifest {
             path: path.to_path_buf(),
             detail,
         };
-        let value: Value = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
+        let value: Value =
+            serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
         read(&value).ok_or_else(|| damaged("a field is missing or of the wrong kind".to_owned()))
     }
 }

@@ -30,9 +30,7 @@ use serde_json::{Value, json};
 
 pub use error::LakeError;
 pub use id::{TraceId, recording_hash};
-pub use manifest::{
-    MANIFEST_NAME, Manifest, ManifestInput, ManifestTable, Status, fingerprint,
-};
+pub use manifest::{MANIFEST_NAME, Manifest, ManifestInput, ManifestTable, Status, fingerprint};
 use session::{STAGING_NAME, Session};
 
 /// Version of the layout of a lake. It goes up when older readers would go wrong.
@@ -150,7 +148,8 @@ impl Lake {
             path: path.clone(),
             detail: detail.to_owned(),
         };
-        let value: Value = serde_json::from_str(&text).map_err(|error| damaged(&error.to_string()))?;
+        let value: Value =
+            serde_json::from_str(&text).map_err(|error| damaged(&error.to_string()))?;
         let found = value.get("format").and_then(Value::as_u64);
         match found.ok_or_else(|| damaged("no format"))? {
             LAKE_FORMAT => Ok(true),
@@ -345,7 +344,8 @@ impl Staging {
         let mut manifest = manifest.clone();
         for (name, table) in &mut manifest.tables {
             let path = self.dir.join(format!("{name}.parquet"));
-            let metadata = fs::metadata(&path).map_err(|error| LakeError::io("find", &path, error))?;
+            let metadata =
+                fs::metadata(&path).map_err(|error| LakeError::io("find", &path, error))?;
             table.bytes = metadata.len();
         }
         let target = self.lake.recording_dir(self.trace_id);

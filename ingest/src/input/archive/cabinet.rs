@@ -93,9 +93,9 @@ struct Folder {
 /// file reaches beyond its folder or a stored block is not as long as it says.
 fn check_layout(path: &Path) -> Result<(), InputError> {
     let mut file = BufReader::new(open_regular(path)?);
-    walk_layout(&mut file).map_err(|error| read_error(LABEL, error))?.map_or(Ok(()), |detail| {
-        Err(damaged(detail))
-    })
+    walk_layout(&mut file)
+        .map_err(|error| read_error(LABEL, error))?
+        .map_or(Ok(()), |detail| Err(damaged(detail)))
 }
 
 /// The complaint about a cabinet, if any.

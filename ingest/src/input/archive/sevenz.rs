@@ -21,9 +21,8 @@ fn memory_kb(limits: &Limits) -> usize {
 
 fn open(path: &Path, limits: &Limits) -> Result<(Archive, BufReader<File>), InputError> {
     let mut file = BufReader::new(open_regular(path)?);
-    let archive =
-        Archive::read_with_memory_limit(&mut file, &Password::empty(), memory_kb(limits))
-            .map_err(|error| seven_error(limits, error))?;
+    let archive = Archive::read_with_memory_limit(&mut file, &Password::empty(), memory_kb(limits))
+        .map_err(|error| seven_error(limits, error))?;
     Ok((archive, file))
 }
 

@@ -29,9 +29,9 @@ pub(super) fn unpack(
     let reader = BufReader::with_capacity(BUFFER_BYTES, file);
     let mut decoder: Box<dyn Read> = match kind {
         StreamKind::Gzip => Box::new(MultiGzDecoder::new(reader)),
-        StreamKind::Zstd => Box::new(zstd_decoder(reader, limits).map_err(|error| {
-            read_error(label, error)
-        })?),
+        StreamKind::Zstd => {
+            Box::new(zstd_decoder(reader, limits).map_err(|error| read_error(label, error))?)
+        }
     };
     copy_within(limits, compressed, &mut decoder, to).map_err(|error| copy_error(label, error))?;
     Ok(())
