@@ -17,7 +17,7 @@ every AS (
     SELECT
         c.trace_id, c.new_thread_key AS thread_key, c.new_process_key AS process_key,
         c.new_tid AS tid, c.new_pid AS pid,
-        c.ts_ns - c.ready_ns AS from_ts_ns, c.ts_ns AS to_ts_ns, false AS open, c.cpu,
+        c.ts_ns - c.ready_ns AS from_ts_ns, c.ts_ns AS to_ts_ns, false AS open, c.cpu, c.cpu AS near_cpu,
         c.new_priority, c.prev_priority, c.new_rank_before, c.new_rank, c.new_ideal_cpu,
         c.readying_process_key, c.readying_tid, c.last_ready_ts_ns, c.ready_events,
         (coalesce(c.ready_flags, 0) & 6) <> 0 AS not_resident, c.ready_stack_id,
@@ -31,6 +31,7 @@ every AS (
     SELECT
         e.trace_id, e.thread_key, e.process_key, h.tid, h.pid,
         e.since_ts_ns AS from_ts_ns, k.end_ns AS to_ts_ns, true AS open, NULL AS cpu,
+        e.cpu AS near_cpu,
         NULL AS new_priority, e.prev_priority, e.rank AS new_rank_before, NULL AS new_rank,
         NULL AS new_ideal_cpu, r.process_key AS readying_process_key, r.tid AS readying_tid,
         NULL AS last_ready_ts_ns, NULL AS ready_events,
@@ -59,6 +60,7 @@ SELECT
     gap_within_ns(k.gaps, b.from_ts_ns, b.to_ts_ns) AS gap_ns, -- Of it, in gaps.
     b.open,                    -- Whether it never ran.
     b.cpu,                     -- CPU on which it then ran.
+    b.near_cpu,                -- The same; of one that never ran, the CPU that it last left.
     b.new_priority,            -- Priority at switch-in.
     b.prev_priority,           -- Priority while it waited.
     b.new_rank_before,         -- Rank when it last left.

@@ -27,10 +27,7 @@ CREATE OR REPLACE MACRO rank_starvation(
     to_s DOUBLE := NULL
 ) AS TABLE
 WITH starved AS MATERIALIZED (
-    SELECT
-        i.*, greatest(i.new_rank_before, i.new_rank) AS rank,
-        least(i.prev_priority, i.new_priority) AS least_priority,
-        row_number() OVER (ORDER BY i.trace_id, i.thread_key, i.from_ts_ns) AS id
+    SELECT i.*, greatest(i.new_rank_before, i.new_rank) AS rank
     FROM ready_intervals(
         trace := trace, process := process,
         min_ns := CAST(ceil(min_ready_ms * 1000000.0) AS BIGINT)
@@ -39,52 +36,32 @@ WITH starved AS MATERIALIZED (
         AND greatest(i.new_rank_before, i.new_rank) > 0
         AND in_window(i.from_ts_ns, i.to_ts_ns, from_s, to_s)
 ),
--- As in `starvation`: intervals and runs meet in buckets of 2^24 ns.
-starved_bucket AS (
-    SELECT
-        s.id, s.trace_id, s.from_ts_ns, s.to_ts_ns, s.rank, s.least_priority,
-        unnest(range(s.from_ts_ns >> 24, ((s.to_ts_ns - 1) >> 24) + 1)) AS bucket
-    FROM starved s
-),
-run_bucket AS (
-    SELECT
-        r.trace_id, r.process_key, r.from_ts_ns, r.to_ts_ns, r.rank,
-        greatest(r.priority, r.out_priority) AS priority,
-        unnest(range(r.from_ts_ns >> 24, ((r.to_ts_ns - 1) >> 24) + 1)) AS bucket
-    FROM runs_in(trace := trace) r
-    WHERE NOT r.idle AND r.trace_id IN (SELECT s.trace_id FROM starved s)
-),
-piece AS (
-    SELECT
-        s.id, s.trace_id, r.process_key, s.rank > r.rank AS lower_rank,
-        r.priority < s.least_priority AS lower_priority,
-        least(s.to_ts_ns, r.to_ts_ns, (s.bucket + 1) << 24)
-            - greatest(s.from_ts_ns, r.from_ts_ns, s.bucket << 24) AS cpu_ns
-    FROM starved_bucket s
-    JOIN run_bucket r ON r.trace_id = s.trace_id AND r.bucket = s.bucket
-    WHERE r.from_ts_ns < s.to_ts_ns AND r.to_ts_ns > s.from_ts_ns
-),
 culprit AS (
     SELECT
-        c.id, c.trace_id, c.process_key, CAST(sum(c.cpu_ns) AS BIGINT) AS cpu_ns,
-        CAST(coalesce(sum(c.cpu_ns) FILTER (WHERE c.lower_rank), 0) AS BIGINT) AS lower_rank_ns,
-        CAST(coalesce(sum(c.cpu_ns) FILTER (WHERE c.lower_rank AND c.lower_priority), 0) AS BIGINT)
-            AS lower_priority_ns
-    FROM piece c
-    GROUP BY c.id, c.trace_id, c.process_key
-),
-total AS (
-    SELECT
-        c.id, CAST(sum(c.lower_rank_ns) AS BIGINT) AS lower_rank_ns,
-        CAST(sum(c.lower_priority_ns) AS BIGINT) AS lower_priority_ns
-    FROM culprit c
-    GROUP BY c.id
+        r.trace_id, r.thread_key, r.ready_ts_ns, r.run_process_key,
+        CAST(sum(r.to_ts_ns - r.from_ts_ns) AS BIGINT) AS cpu_ns,
+        CAST(coalesce(sum(r.to_ts_ns - r.from_ts_ns) FILTER (WHERE r.run_rank < r.rank), 0) AS BIGINT)
+            AS lower_rank_ns,
+        CAST(coalesce(sum(r.to_ts_ns - r.from_ts_ns) FILTER (
+            WHERE r.run_rank < r.rank AND r.run_greatest_priority < r.least_priority
+        ), 0) AS BIGINT) AS lower_priority_ns
+    FROM ready_pieces(
+        trace := trace, process := process, min_ready_ms := min_ready_ms, from_s := from_s,
+        to_s := to_s
+    ) r
+    WHERE NOT r.idle AND r.rank > 0
+    GROUP BY ALL
 ),
 blame AS (
-    SELECT c.id, c.trace_id, c.process_key, c.cpu_ns
+    SELECT
+        c.*, CAST(sum(c.lower_rank_ns) OVER of_interval AS BIGINT) AS all_lower_rank_ns,
+        CAST(sum(c.lower_priority_ns) OVER of_interval AS BIGINT) AS all_lower_priority_ns
     FROM culprit c
-    WHERE c.process_key IS NOT NULL
-    QUALIFY row_number() OVER (PARTITION BY c.id ORDER BY c.cpu_ns DESC, c.process_key) = 1
+    WINDOW of_interval AS (PARTITION BY c.trace_id, c.thread_key, c.ready_ts_ns)
+    QUALIFY row_number() OVER (
+        PARTITION BY c.trace_id, c.thread_key, c.ready_ts_ns
+        ORDER BY c.run_process_key IS NULL, c.cpu_ns DESC, c.run_process_key
+    ) = 1
 )
 SELECT
     s.trace,                                -- Name of the trace.
@@ -105,12 +82,13 @@ SELECT
     s.readying_tid,                         -- Thread that made it ready.
     p.name AS blame_process,                -- Process with the most CPU time in the interval.
     b.cpu_ns / 1000000.0 AS blame_ms,       -- That CPU time, over all CPUs.
-    t.lower_rank_ns / 1000000.0 AS lower_rank_ms, -- CPU time of threads of lower rank, over all CPUs.
-    t.lower_priority_ns / 1000000.0 AS lower_priority_ms, -- Of it, at a lower priority than this thread's.
+    b.all_lower_rank_ns / 1000000.0 AS lower_rank_ms, -- CPU time of threads of lower rank, over all CPUs.
+    b.all_lower_priority_ns / 1000000.0 AS lower_priority_ms, -- Of it, at a lower priority.
     s.trace_id                              -- Trace.
 FROM starved s
-JOIN total t ON t.id = s.id AND t.lower_rank_ns > 0
-LEFT JOIN blame b ON b.id = s.id
-LEFT JOIN process p ON p.trace_id = b.trace_id AND p.process_key = b.process_key
+JOIN blame b
+    ON b.trace_id = s.trace_id AND b.thread_key = s.thread_key AND b.ready_ts_ns = s.from_ts_ns
+LEFT JOIN process p ON p.trace_id = b.trace_id AND p.process_key = b.run_process_key
 LEFT JOIN process q ON q.trace_id = s.trace_id AND q.process_key = s.readying_process_key
-ORDER BY 7 DESC, 1, s.trace_id, 5, 4, s.id;
+WHERE b.all_lower_rank_ns > 0
+ORDER BY 7 DESC, 1, s.trace_id, 5, 4, s.thread_key;

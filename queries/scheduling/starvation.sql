@@ -29,7 +29,7 @@ CREATE OR REPLACE MACRO starvation(
     to_s DOUBLE := NULL
 ) AS TABLE
 WITH starved AS MATERIALIZED (
-    SELECT i.*, row_number() OVER (ORDER BY i.trace_id, i.thread_key, i.from_ts_ns) AS id
+    SELECT i.*
     FROM ready_intervals(
         trace := trace, process := process,
         min_ns := CAST(ceil(min_ready_ms * 1000000.0) AS BIGINT)
@@ -37,39 +37,24 @@ WITH starved AS MATERIALIZED (
     WHERE i.interval_ns - i.gap_ns >= min_ready_ms * 1000000.0
         AND in_window(i.from_ts_ns, i.to_ts_ns, from_s, to_s)
 ),
--- Intervals and runs meet in buckets of 2^24 ns, which makes the range join an equality join; every
--- pair is clipped to the bucket, so that nothing counts twice.
-starved_bucket AS (
-    SELECT
-        s.id, s.trace_id, s.from_ts_ns, s.to_ts_ns,
-        unnest(range(s.from_ts_ns >> 24, ((s.to_ts_ns - 1) >> 24) + 1)) AS bucket
-    FROM starved s
-),
-run_bucket AS (
-    SELECT
-        r.trace_id, r.process_key, r.from_ts_ns, r.to_ts_ns,
-        unnest(range(r.from_ts_ns >> 24, ((r.to_ts_ns - 1) >> 24) + 1)) AS bucket
-    FROM runs_in(trace := trace) r
-    WHERE NOT r.idle
-        AND r.process_key IS NOT NULL
-        AND r.trace_id IN (SELECT s.trace_id FROM starved s)
-),
 culprit AS (
     SELECT
-        s.id, s.trace_id, r.process_key,
-        CAST(sum(
-            least(s.to_ts_ns, r.to_ts_ns, (s.bucket + 1) << 24)
-            - greatest(s.from_ts_ns, r.from_ts_ns, s.bucket << 24)
-        ) AS BIGINT) AS cpu_ns
-    FROM starved_bucket s
-    JOIN run_bucket r ON r.trace_id = s.trace_id AND r.bucket = s.bucket
-    WHERE r.from_ts_ns < s.to_ts_ns AND r.to_ts_ns > s.from_ts_ns
-    GROUP BY s.id, s.trace_id, r.process_key
+        r.trace_id, r.thread_key, r.ready_ts_ns, r.run_process_key,
+        CAST(sum(r.to_ts_ns - r.from_ts_ns) AS BIGINT) AS cpu_ns
+    FROM ready_pieces(
+        trace := trace, process := process, min_ready_ms := min_ready_ms, from_s := from_s,
+        to_s := to_s
+    ) r
+    WHERE NOT r.idle AND r.run_process_key IS NOT NULL
+    GROUP BY ALL
 ),
 blame AS (
-    SELECT c.id, c.trace_id, c.process_key, c.cpu_ns
+    SELECT c.*
     FROM culprit c
-    QUALIFY row_number() OVER (PARTITION BY c.id ORDER BY c.cpu_ns DESC, c.process_key) = 1
+    QUALIFY row_number() OVER (
+        PARTITION BY c.trace_id, c.thread_key, c.ready_ts_ns
+        ORDER BY c.cpu_ns DESC, c.run_process_key
+    ) = 1
 )
 SELECT
     s.trace,                                -- Name of the trace.
@@ -91,9 +76,10 @@ SELECT
     p.name AS blame_process,                -- Process with the most CPU time in the interval.
     b.cpu_ns / 1000000.0 AS blame_ms,       -- That CPU time, over all CPUs.
     s.trace_id,                             -- Trace.
-    b.process_key AS blame_process_key      -- Key of the process to blame.
+    b.run_process_key AS blame_process_key  -- Key of the process to blame.
 FROM starved s
-LEFT JOIN blame b ON b.id = s.id
-LEFT JOIN process p ON p.trace_id = b.trace_id AND p.process_key = b.process_key
+LEFT JOIN blame b
+    ON b.trace_id = s.trace_id AND b.thread_key = s.thread_key AND b.ready_ts_ns = s.from_ts_ns
+LEFT JOIN process p ON p.trace_id = b.trace_id AND p.process_key = b.run_process_key
 LEFT JOIN process q ON q.trace_id = s.trace_id AND q.process_key = s.readying_process_key
-ORDER BY 7 DESC, 1, s.trace_id, 5, 4, s.id;
+ORDER BY 7 DESC, 1, s.trace_id, 5, 4, s.thread_key;

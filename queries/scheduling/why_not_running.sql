@@ -1,0 +1,202 @@
+-- # Why ready threads did not run
+--
+-- What kept each ready thread from running, moment by moment?
+--
+-- Every ready interval over the threshold is cut where anything changes, and each moment gets the first
+-- cause that holds: 'gap' (not recorded), 'frozen', 'not resident' (its stack or process is being
+-- brought in), 'dpc' (a DPC or interrupt on the CPU where it then ran), 'rank' (a CPU that it may use
+-- ran a thread that only its lower rank put first), 'ideal cpu' (another CPU was idle or ran lower
+-- priorities, but its ideal one was taken), 'affinity' (a CPU that it may not use was free), 'core
+-- class' (a core of another type was free), 'equal priority' (turns were taken), 'higher priority',
+-- else 'unexplained'. The causes of an interval add up to it, to the nanosecond. `cause_process` got
+-- the most CPU time among the runs behind the cause.
+--
+-- needs:   cswitch
+-- source:  https://randomascii.wordpress.com/ "What is higher than thread priorities", Bruce Dawson, 2020
+-- caveats: A rank, and an ideal CPU, are known only when a thread leaves a CPU.
+-- key:     process, cause
+-- measure: cause_ms
+-- status:  stable
+CREATE OR REPLACE MACRO why_not_running(
+    -- Shortest ready time worth reporting, in milliseconds, gaps not counted.
+    min_ready_ms DOUBLE := 10.0,
+    -- Glob on the trace's name; NULL for all.
+    trace VARCHAR := NULL,
+    -- Glob on the image name of the ready process; NULL for all.
+    process VARCHAR := NULL,
+    -- Start of the window in seconds since the trace start; NULL for the start.
+    from_s DOUBLE := NULL,
+    -- End of the window in seconds since the trace start; NULL for the end.
+    to_s DOUBLE := NULL
+) AS TABLE
+WITH waiting AS MATERIALIZED (
+    SELECT i.*
+    FROM ready_intervals(
+        trace := trace, process := process,
+        min_ns := CAST(ceil(min_ready_ms * 1000000.0) AS BIGINT)
+    ) i
+    WHERE i.interval_ns - i.gap_ns >= min_ready_ms * 1000000.0
+        AND in_window(i.from_ts_ns, i.to_ts_ns, from_s, to_s)
+),
+piece AS MATERIALIZED (
+    SELECT
+        r.trace_id, r.thread_key, r.ready_ts_ns, r.from_ts_ns, r.to_ts_ns, r.run_process_key,
+        r.allowed, r.ideal, r.other_class,
+        CASE
+            WHEN r.idle THEN 'free'
+            WHEN r.priority IS NULL OR r.run_greatest_priority IS NULL THEN 'unknown'
+            WHEN r.run_greatest_priority > r.priority THEN 'higher'
+            WHEN r.run_rank < r.rank THEN 'rank'
+            WHEN r.run_greatest_priority < r.least_priority THEN 'free'
+            ELSE 'equal'
+        END AS kind,
+        r.idle
+    FROM ready_pieces(
+        trace := trace, process := process, min_ready_ms := min_ready_ms, from_s := from_s,
+        to_s := to_s
+    ) r
+),
+-- One row per span and what it counts for; the interval itself counts for nothing but its ends.
+span AS (
+    SELECT
+        p.trace_id, p.thread_key, p.ready_ts_ns, p.from_ts_ns, p.to_ts_ns,
+        CASE
+            WHEN p.kind = 'free' AND NOT p.allowed THEN 'affinity'
+            WHEN NOT p.allowed THEN 'none'
+            WHEN p.kind = 'free' AND p.other_class THEN 'core class'
+            ELSE p.kind
+        END AS what,
+        CASE WHEN p.allowed AND p.ideal AND p.kind IN ('higher', 'rank', 'equal') THEN 1 ELSE 0 END
+            AS ideal_taken
+    FROM piece p
+    UNION ALL
+    SELECT i.trace_id, i.thread_key, i.from_ts_ns, i.from_ts_ns, i.to_ts_ns, 'none', 0
+    FROM waiting i
+    UNION ALL
+    SELECT
+        i.trace_id, i.thread_key, i.from_ts_ns, i.from_ts_ns,
+        least(i.to_ts_ns, resident_ts_ns(i.last_ready_ts_ns, i.ready_events, i.to_ts_ns)),
+        'not resident', 0
+    FROM waiting i
+    WHERE i.not_resident
+        AND resident_ts_ns(i.last_ready_ts_ns, i.ready_events, i.to_ts_ns) > i.from_ts_ns
+    UNION ALL
+    SELECT
+        i.trace_id, i.thread_key, i.from_ts_ns, greatest(i.from_ts_ns, g.from_ts_ns),
+        least(i.to_ts_ns, g.to_ts_ns), 'gap', 0
+    FROM waiting i
+    JOIN gap g
+        ON g.trace_id = i.trace_id AND g.from_ts_ns < i.to_ts_ns AND g.to_ts_ns > i.from_ts_ns
+    UNION ALL
+    SELECT
+        i.trace_id, i.thread_key, i.from_ts_ns, greatest(i.from_ts_ns, f.from_ts_ns),
+        least(i.to_ts_ns, f.to_ts_ns), 'frozen', 0
+    FROM waiting i
+    JOIN frozen_intervals(trace := trace) f
+        ON f.trace_id = i.trace_id AND f.process_key = i.process_key
+        AND f.from_ts_ns < i.to_ts_ns AND f.to_ts_ns > i.from_ts_ns
+    UNION ALL
+    SELECT
+        i.trace_id, i.thread_key, i.from_ts_ns, greatest(i.from_ts_ns, d.start_ts_ns),
+        least(i.to_ts_ns, d.start_ts_ns + d.duration_ns), 'dpc', 0
+    FROM waiting i
+    JOIN dpc_isr d
+        ON d.trace_id = i.trace_id AND d.cpu = i.near_cpu
+        AND d.start_ts_ns < i.to_ts_ns AND d.start_ts_ns + d.duration_ns > i.from_ts_ns
+),
+edge AS (
+    SELECT
+        e.trace_id, e.thread_key, e.ready_ts_ns, e.ts_ns,
+        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'gap'), 0) AS BIGINT) AS gap_step,
+        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'frozen'), 0) AS BIGINT) AS frozen_step,
+        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'not resident'), 0) AS BIGINT)
+            AS resident_step,
+        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'dpc'), 0) AS BIGINT) AS dpc_step,
+        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'rank'), 0) AS BIGINT) AS rank_step,
+        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'free'), 0) AS BIGINT) AS free_step,
+        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'affinity'), 0) AS BIGINT) AS affinity_step,
+        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'core class'), 0) AS BIGINT) AS class_step,
+        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'equal'), 0) AS BIGINT) AS equal_step,
+        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'higher'), 0) AS BIGINT) AS higher_step,
+        CAST(sum(e.step * e.ideal_taken) AS BIGINT) AS ideal_step
+    FROM (
+        SELECT s.*, s.from_ts_ns AS ts_ns, 1 AS step FROM span s
+        UNION ALL
+        SELECT s.*, s.to_ts_ns AS ts_ns, -1 AS step FROM span s
+    ) e
+    GROUP BY e.trace_id, e.thread_key, e.ready_ts_ns, e.ts_ns
+),
+moment AS (
+    SELECT
+        e.trace_id, e.thread_key, e.ready_ts_ns,
+        lead(e.ts_ns) OVER by_time - e.ts_ns AS moment_ns,
+        CASE
+            WHEN sum(e.gap_step) OVER by_time > 0 THEN 'gap'
+            WHEN sum(e.frozen_step) OVER by_time > 0 THEN 'frozen'
+            WHEN sum(e.resident_step) OVER by_time > 0 THEN 'not resident'
+            WHEN sum(e.dpc_step) OVER by_time > 0 THEN 'dpc'
+            WHEN sum(e.rank_step) OVER by_time > 0 THEN 'rank'
+            WHEN sum(e.free_step) OVER by_time > 0 AND sum(e.ideal_step) OVER by_time > 0
+                THEN 'ideal cpu'
+            WHEN sum(e.free_step) OVER by_time > 0 THEN 'unexplained'
+            WHEN sum(e.affinity_step) OVER by_time > 0 THEN 'affinity'
+            WHEN sum(e.class_step) OVER by_time > 0 THEN 'core class'
+            WHEN sum(e.equal_step) OVER by_time > 0 THEN 'equal priority'
+            WHEN sum(e.higher_step) OVER by_time > 0 THEN 'higher priority'
+            ELSE 'unexplained'
+        END AS cause
+    FROM edge e
+    WINDOW by_time AS (PARTITION BY e.trace_id, e.thread_key, e.ready_ts_ns ORDER BY e.ts_ns)
+),
+blamed AS (
+    SELECT
+        m.trace_id, m.thread_key, m.ready_ts_ns, m.cause, CAST(sum(m.moment_ns) AS BIGINT) AS cause_ns
+    FROM moment m
+    WHERE m.moment_ns > 0
+    GROUP BY m.trace_id, m.thread_key, m.ready_ts_ns, m.cause
+),
+culprit AS (
+    SELECT
+        p.trace_id, p.thread_key, p.ready_ts_ns, p.run_process_key, c.cause,
+        CAST(sum(p.to_ts_ns - p.from_ts_ns) AS BIGINT) AS cpu_ns
+    FROM piece p
+    JOIN (VALUES
+        ('rank', 'rank'), ('equal', 'equal priority'), ('higher', 'higher priority'),
+        ('rank', 'ideal cpu'), ('equal', 'ideal cpu'), ('higher', 'ideal cpu'),
+        ('rank', 'affinity'), ('equal', 'affinity'), ('higher', 'affinity'),
+        ('rank', 'core class'), ('equal', 'core class'), ('higher', 'core class'),
+        ('free', 'unexplained')
+    ) c(kind, cause) ON c.kind = p.kind
+    WHERE p.allowed AND NOT p.idle AND p.run_process_key IS NOT NULL
+    GROUP BY ALL
+),
+worst AS (
+    SELECT c.*
+    FROM culprit c
+    QUALIFY row_number() OVER (
+        PARTITION BY c.trace_id, c.thread_key, c.ready_ts_ns, c.cause
+        ORDER BY c.cpu_ns DESC, c.run_process_key
+    ) = 1
+)
+SELECT
+    i.trace,                              -- Name of the trace.
+    i.process,                            -- Image name of the ready thread's process.
+    i.pid,                                -- Its process id.
+    i.tid,                                -- Its thread id.
+    i.from_ts_ns AS ready_ts_ns,          -- Since when it was ready.
+    CASE WHEN NOT i.open THEN i.to_ts_ns END AS ts_ns, -- When it ran at last; NULL: never.
+    i.interval_ns / 1000000.0 AS ready_ms, -- Length of the interval, gaps included.
+    i.open,                               -- Whether it was still ready at the end of the record.
+    b.cause,                              -- What kept it from running.
+    b.cause_ns / 1000000.0 AS cause_ms,   -- For how long.
+    p.name AS cause_process,              -- Process behind it; NULL: none.
+    b.cause_ns,                           -- For how long, in nanoseconds: exact.
+    i.trace_id                            -- Trace.
+FROM waiting i
+JOIN blamed b
+    ON b.trace_id = i.trace_id AND b.thread_key = i.thread_key AND b.ready_ts_ns = i.from_ts_ns
+LEFT JOIN worst w
+    ON w.trace_id = b.trace_id AND w.thread_key = b.thread_key AND w.ready_ts_ns = b.ready_ts_ns
+    AND w.cause = b.cause
+LEFT JOIN process p ON p.trace_id = w.trace_id AND p.process_key = w.run_process_key
+ORDER BY 7 DESC, 1, i.trace_id, 5, 4, i.thread_key, 10 DESC, 9;
