@@ -15,6 +15,8 @@ const TABLE: &str = include_str!("builtin.txt");
 struct Event {
     first_version: u8,
     last_version: u8,
+    /// Wins over metadata of the trace, which is known to be wrong.
+    corrects: bool,
     layout: Layout,
 }
 
@@ -33,6 +35,13 @@ static PARSED: LazyLock<Table> = LazyLock::new(|| {
 pub(super) fn layout(provider: Guid, id: u16, version: u8) -> Option<&'static Layout> {
     let events = PARSED.events.get(&(provider, id))?;
     let fits = |e: &&Event| (e.first_version..=e.last_version).contains(&version);
+    events.iter().find(fits).map(|e| &e.layout)
+}
+
+/// The layout of an event whose own metadata is known to be wrong.
+pub(super) fn correction(provider: Guid, id: u16, version: u8) -> Option<&'static Layout> {
+    let events = PARSED.events.get(&(provider, id))?;
+    let fits = |e: &&Event| e.corrects && (e.first_version..=e.last_version).contains(&version);
     events.iter().find(fits).map(|e| &e.layout)
 }
 
@@ -67,8 +76,9 @@ fn parse(table: &'static str) -> Result<Table, String> {
     Ok(parsed)
 }
 
-/// `ID[/ID...] [vFIRST[-LAST]|vFIRST+] NAME: FIELDS`.
+/// `[!]ID[/ID...] [vFIRST[-LAST]|vFIRST+] NAME: FIELDS`.
 fn event(line: &str, provider: &str) -> Option<(Vec<u16>, Event)> {
+    let (corrects, line) = line.strip_prefix('!').map_or((false, line), |line| (true, line));
     let (head, fields) = line.split_once(':')?;
     let mut words = head.split_whitespace();
     let ids: Option<Vec<u16>> = words.next()?.split('/').map(|id| id.parse().ok()).collect();
@@ -109,7 +119,8 @@ fn event(line: &str, provider: &str) -> Option<(Vec<u16>, Event)> {
         names.push(name);
     }
     layout.top = layout.fields.len();
-    Some((ids?, Event { first_version, last_version, layout: layout.seal().ok()? }))
+    let layout = layout.seal().ok()?;
+    Some((ids?, Event { first_version, last_version, corrects, layout }))
 }
 
 fn field(name: &str, kind: &str, earlier: &[&str]) -> Option<Field> {

@@ -188,8 +188,7 @@ impl Document {
     fn event_name(&self, event: &Attributes) -> Option<Box<str>> {
         let shown = |of: &FxHashMap<String, Attributes>, name: &String| {
             let text = of.get(name).and_then(|a| self.message(a));
-            let plain = name.strip_prefix("win:").unwrap_or(name);
-            text.unwrap_or_else(|| plain.to_owned())
+            text.unwrap_or_else(|| name.clone())
         };
         let task = event.get("task").filter(|t| *t != "win:None" && !t.is_empty());
         let Some(task) = task.map(|t| shown(&self.tasks, t)) else {

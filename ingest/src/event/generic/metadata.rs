@@ -88,13 +88,15 @@ pub(super) fn event_info(
     Ok((subject, layout.seal()?))
 }
 
-/// The name an event goes by: its task, and its opcode unless that is the plain one.
+/// The name an event goes by: its task, and its opcode unless that is the plain one. Names that
+/// are everybody's (`win:Start`) go without their prefix.
 pub(super) fn event_name(
     task: Option<String>,
     opcode_name: Option<String>,
     opcode: u8,
 ) -> Option<Box<str>> {
-    match (task, opcode_name) {
+    let bare = |name: String| name.strip_prefix("win:").map(str::to_owned).unwrap_or(name);
+    match (task.map(bare), opcode_name.map(bare)) {
         (Some(task), Some(name)) if opcode != 0 && name != task => {
             Some(format!("{task}/{name}").into())
         }

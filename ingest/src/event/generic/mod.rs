@@ -6,7 +6,8 @@
 //! it names events and decodes their fields. It knows neither tables nor state.
 //!
 //! # How values look in JSON
-//! * Integers are numbers with all their digits, floats the shortest digits that read back the
+//! * Integers are numbers with all their digits (a TraceLogging UINT64 from 2^63 up is a negative
+//!   number: see `tracelogging.rs`), floats the shortest digits that read back the
 //!   same; NaN and the infinities are the strings `"NaN"`, `"inf"`, `"-inf"`.
 //! * Pointers, and integers that the schema calls hexadecimal, are strings: `"0x7ff812340000"`.
 //!   HRESULT and NTSTATUS have all eight digits: `"0xc0000005"`.
@@ -19,7 +20,8 @@
 //! * A value with a value map is the map's text, a set of bits the texts joined by `|`; what has no
 //!   text stays a number.
 //! * Strings are UTF-8. What was no character (a lone surrogate, a byte that is no UTF-8) is U+FFFD
-//!   and counted. An array of characters is one string; other arrays are arrays, structures are
+//!   and counted. An array of characters is one string, a single byte called a character is a
+//!   number; other arrays are arrays, structures are
 //!   objects.
 //! * Fields stand in declared order; a name that comes again gets `_2`, `_3`, ... Bytes after the
 //!   last field are kept as `_rest`. Fields that an older writer did not have are absent.
@@ -326,7 +328,10 @@ impl Schemas {
         match *id {
             EventId::Manifest { provider, id, version, .. } => {
                 match self.events.get(&(provider, id, version)) {
-                    Some(index) => own(index),
+                    Some(index) => match builtin::correction(provider, id, version) {
+                        Some(layout) => Some((layout, &[][..])),
+                        None => own(index),
+                    },
                     None => builtin::layout(provider, id, version).map(|l| (l, &[][..])),
                 }
             }

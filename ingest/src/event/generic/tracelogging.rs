@@ -116,7 +116,7 @@ fn node(c: &mut Cursor<'_>, left: &mut usize, depth: usize) -> Result<Node, Bad>
         Kind::Struct { first: 0, members: u16::from(output) }
     } else {
         let base = base(input & TYPE_MASK).ok_or(Bad::Malformed)?;
-        Kind::Value(base, Show::from_tracelogging(output))
+        Kind::Value(base, show(base, count, output))
     };
     let field = Field { count, ..Field::new(&name, kind) };
     Ok(Node { field, members })
@@ -127,6 +127,17 @@ fn base(input: u8) -> Option<Base> {
     match input {
         14 => Some(Base::CountedBinary),
         other => Base::from_tdh(u16::from(other)),
+    }
+}
+
+/// The output type, with two exceptions from win10-tracelogging-primitive-types.etl and its
+/// baseline: a 64-bit integer is signed unless the schema insists (its `int64_type` of -204 is
+/// declared as UINT64), and one byte alone stays a number even where it is called a character.
+fn show(base: Base, count: Count, output: u8) -> Show {
+    match (base, Show::from_tracelogging(output)) {
+        (Base::U64, Show::Plain) => Show::Signed,
+        (Base::I8 | Base::U8, Show::Text) if count == Count::One => Show::Plain,
+        (_, show) => show,
     }
 }
 
