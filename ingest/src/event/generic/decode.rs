@@ -133,10 +133,10 @@ impl<'a> Decoder<'a> {
         if count > limits::ARRAY_VALUES {
             return Err(Failure::Limit("values of an array"));
         }
-        if let Kind::Value(base, Show::Text) = field.kind {
-            if self.characters(base, count)? {
-                return self.room();
-            }
+        if let Kind::Value(base, Show::Text) = field.kind
+            && self.characters(base, count)?
+        {
+            return self.room();
         }
         self.out.push('[');
         for n in 0..count {
@@ -197,12 +197,13 @@ impl<'a> Decoder<'a> {
                 self.slots[usize::from(slot)] = value;
                 self.slots_set |= 1 << slot;
             }
-            if let Some(map) = field.map.and_then(|m| self.maps.get(m as usize)) {
-                if let Ok(value) = u32::try_from(value) {
-                    if map.write(self.out, value) {
-                        return Ok(());
-                    }
-                }
+            // A map's values are 32 bits wide, whatever the field's sign.
+            let key = if size <= 4 { Some(value as u32) } else { u32::try_from(value).ok() };
+            let map = field.map.and_then(|m| self.maps.get(m as usize));
+            if let (Some(map), Some(key)) = (map, key)
+                && map.write(self.out, key)
+            {
+                return Ok(());
             }
             self.number(base, value, size, is_signed, show);
             return Ok(());

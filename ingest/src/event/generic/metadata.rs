@@ -54,7 +54,8 @@ pub(super) fn event_info(
     let provider = Guid(c.array()?);
     let class = Guid(c.array()?);
     let (id, version, _channel, _level, opcode) = (c.u16()?, c.u8()?, c.u8()?, c.u8()?, c.u8()?);
-    let _task_and_keyword = c.skip(10)?;
+    // Task and keyword.
+    c.skip(10)?;
     let subject = match c.u32()? {
         0 => Subject::Manifest { provider, id, version },
         1 => Subject::Classic { class, opcode, version: u16::from(version) },

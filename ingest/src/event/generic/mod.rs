@@ -363,11 +363,11 @@ impl Schemas {
             }
         } else if id == manifest::EVENT_ID && opcode == manifest::OPCODE {
             name.event = Some("ManifestData");
-        } else if flags & STRING_ONLY == 0 {
-            if let Some((layout, _)) = self.layout(&e.id) {
-                name.event = layout.event.as_deref();
-                name.provider = layout.provider.as_deref().or(name.provider);
-            }
+        } else if flags & STRING_ONLY == 0
+            && let Some((layout, _)) = self.layout(&e.id)
+        {
+            name.event = layout.event.as_deref();
+            name.provider = layout.provider.as_deref().or(name.provider);
         }
         if name.provider.is_none() && !e.extended.is_empty() {
             let traits = e.items().find(|item| item.kind == ITEM_PROVIDER_TRAITS);
