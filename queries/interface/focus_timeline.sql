@@ -2,8 +2,9 @@
 --
 -- Which process had the input focus, from when to when?
 --
--- Uses the changes of the focused process; where a trace has none, the gains and losses of focus that
--- windows reported. Neighbouring stretches of one process are one row. The last one lasts to the end.
+-- Uses the changes of the focused process; where a trace has none, the gains and losses of focus
+-- that windows reported. Neighbouring stretches of one process are one row. The last one lasts to
+-- the end.
 --
 -- needs:   focus
 -- source:  https://randomascii.wordpress.com/ "What is higher than thread priorities", Bruce Dawson, 2020

@@ -2,8 +2,8 @@
 --
 -- When did the user press keys, click and move, and how far apart?
 --
--- The input events in order, each with the time since the one before of the same kind and code: a key
--- tapped once a second that comes late tells when the machine did not answer.
+-- The input events in order, each with the time since the one before of the same kind and code: a
+-- key tapped once a second that comes late tells when the machine did not answer.
 --
 -- needs:   input_event
 -- source:  https://randomascii.wordpress.com/ "What is higher than thread priorities", Bruce Dawson, 2020
@@ -39,7 +39,8 @@ SELECT
     i.kind,                               -- Kind of input.
     i.code,                               -- Virtual key code, button or wheel distance.
     i.name,                               -- Name of the key; NULL: not a key.
-    i.since_previous_ns / 1000000.0 AS since_previous_ms, -- Since the one before of this kind and code.
+    i.since_previous_ns / 1000000.0 AS since_previous_ms, -- Since the one before of this kind and
+    -- code.
     i.trace_id                            -- Trace.
 FROM spaced i
 JOIN selected_traces(trace) t ON t.trace_id = i.trace_id

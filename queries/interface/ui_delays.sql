@@ -7,7 +7,8 @@
 --
 -- needs:   ui_delay
 -- source:  https://randomascii.wordpress.com/2017/07/09/ "24-core CPU and I can't move my mouse", Bruce Dawson, 2017
--- caveats: A hang that never ends leaves no event. Delays of unknown length are listed when min_ms is 0.
+-- caveats: A hang that never ends leaves no event. Delays of unknown length are listed when min_ms
+--          is 0.
 -- key:     process
 -- measure: duration_ms
 -- finding: duration_ms >= 1000

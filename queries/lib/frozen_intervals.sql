@@ -1,6 +1,7 @@
 -- # Stretches in which processes were frozen
 --
--- From each freeze to the thaw that follows; one that no thaw follows lasts to the end of the record.
+-- From each freeze to the thaw that follows; one that no thaw follows lasts to the end of the
+-- record.
 CREATE OR REPLACE MACRO frozen_intervals(
     -- Glob on the trace's name; NULL for all.
     trace VARCHAR := NULL
@@ -19,7 +20,8 @@ SELECT
     o.process_key,                        -- Process; NULL: unknown.
     o.pid,                                -- Its process id.
     o.ts_ns AS from_ts_ns,                -- The freeze.
-    greatest(o.ts_ns, coalesce(o.next_ts_ns, s.end_ns)) AS to_ts_ns, -- The next event for it, or the end.
+    greatest(o.ts_ns, coalesce(o.next_ts_ns, s.end_ns)) AS to_ts_ns, -- The next event for it, or
+    -- the end.
     o.next_ts_ns IS NULL AS open,         -- Whether nothing followed.
     o.by_process_key                      -- Process that froze it.
 FROM ordered o

@@ -1,7 +1,7 @@
 -- # Does a frame belong to the machinery of waiting?
 --
--- Whether a function switches, waits, signals, takes or releases a lock, or enters the kernel, and so
--- says nothing about why. Without function names, the modules that hold this machinery.
+-- Whether a function switches, waits, signals, takes or releases a lock, or enters the kernel, and
+-- so says nothing about why. Without function names, the modules that hold this machinery.
 CREATE OR REPLACE MACRO is_wait_machinery(
     -- Module, or NULL.
     frame_module,
@@ -14,11 +14,12 @@ CREATE OR REPLACE MACRO is_wait_machinery(
             '^(Ki[A-Z]|Ke[A-Z]|Kx[A-Z]|Kes[A-Z]|Hal[A-Z]|Hv[a-z]|Swap|Zw[A-Z]|Alpc[A-Z]'
             || '|Ex[a-z]*(Acquire|Release|Wait|Queue|Wake|WaitFor|TryTo|Enter|Block|Unblock)'
             || '|Ob(WaitFor|fDereference|DereferenceObject|CloseHandle)'
-            || '|Nt(Wait|SignalAnd|Delay|SetEvent|Release|ReplyWait|Remove|Alpc|SetInformationWorker)'
+            || '|Nt(Wait|SignalAnd|Delay|SetEvent|Release|ReplyWait|Remove|Alpc|SetInformationWork)'
             || '|Io(CompleteRequest|fCompleteRequest|SetIoCompletion|RemoveIoCompletion)'
-            || '|Rtl(p?Wait|p?Wake|p?Sleep|Enter|Leave|p?EnterCrit|p?LeaveCrit|p?UnWait|Acquire|Release)'
-            || '|WaitFor|WaitOn|Sleep|SleepEx|SignalObjectAndWait|SetEvent$|ReleaseMutex|ReleaseSemaphore'
-            || '|Enter(CriticalSection|Crit)|Leave(CriticalSection|Crit)|UserSessionSwitch(Enter|Leave)Crit'
+            || '|Rtl(p?Wait|p?Wake|p?Sleep|Enter|Leave|p?EnterCrit|p?LeaveCrit|p?UnWait)'
+            || '|Rtl(Acquire|Release)'
+            || '|WaitFor|WaitOn|Sleep|SignalObjectAndWait|SetEvent$|ReleaseMutex|ReleaseSemaphore'
+            || '|(Enter|Leave)(CriticalSection|Crit)|UserSessionSwitch(Enter|Leave)Crit'
             || '|MsgWait|RealMsgWait|xxxRealSleepThread|xxxSleepThread|NtUserMsgWait|TppWork|Wow64|'
             || 'CpupSyscall|ServiceNoWow64|Cpu[A-Z])'
         ), false)

@@ -1,7 +1,7 @@
 -- # Exits of processes
 --
--- From where an exit begins (the Terminate event, else the first thread end after which no thread of
--- the process starts) to the end of the process.
+-- From where an exit begins (the Terminate event, else the first thread end after which no thread
+-- of the process starts) to the end of the process.
 CREATE OR REPLACE MACRO process_exits(
     -- Glob on the trace's name; NULL for all.
     trace VARCHAR := NULL,
@@ -26,7 +26,8 @@ SELECT
     p.process_key,                        -- Process.
     p.name AS process,                    -- Its image name.
     p.pid,                                -- Its id.
-    least(coalesce(p.terminate_ts_ns, f.ts_ns, p.end_ts_ns), p.end_ts_ns) AS from_ts_ns, -- The exit begins.
+    least(coalesce(p.terminate_ts_ns, f.ts_ns, p.end_ts_ns), p.end_ts_ns) AS from_ts_ns, -- The exit
+    -- begins.
     p.end_ts_ns AS to_ts_ns               -- The process has ended.
 FROM process p
 LEFT JOIN first_end f ON f.trace_id = p.trace_id AND f.process_key = p.process_key

@@ -17,7 +17,8 @@ every AS (
     SELECT
         c.trace_id, c.new_thread_key AS thread_key, c.new_process_key AS process_key,
         c.new_tid AS tid, c.new_pid AS pid,
-        c.ts_ns - c.ready_ns AS from_ts_ns, c.ts_ns AS to_ts_ns, false AS open, c.cpu, c.cpu AS near_cpu,
+        c.ts_ns - c.ready_ns AS from_ts_ns, c.ts_ns AS to_ts_ns, false AS open, c.cpu,
+        c.cpu AS near_cpu,
         c.new_priority, c.prev_priority, c.new_rank_before, c.new_rank, c.new_ideal_cpu,
         c.readying_process_key, c.readying_tid, c.last_ready_ts_ns, c.ready_events,
         (coalesce(c.ready_flags, 0) & 6) <> 0 AS not_resident, c.ready_stack_id,

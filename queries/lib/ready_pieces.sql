@@ -1,8 +1,8 @@
 -- # What the CPUs did while a thread was ready
 --
--- One row per ready interval and run that overlap, clipped to their overlap (a run may come in several
--- abutting pieces). Intervals and runs are cut at multiples of 2^24 ns, so that the join is one of
--- equal buckets and stays linear.
+-- One row per ready interval and run that overlap, clipped to their overlap (a run may come in
+-- several abutting pieces). Intervals and runs are cut at multiples of 2^24 ns, so that the join is
+-- one of equal buckets and stays linear.
 CREATE OR REPLACE MACRO ready_pieces(
     -- Glob on the trace's name; NULL for all.
     trace VARCHAR := NULL,
@@ -67,7 +67,8 @@ SELECT
     affinity_allows(s.affinity, r.cpu, u.number_in_group, u.group_number, s.group_number)
         AS allowed,                       -- Whether the thread may run on the CPU.
     coalesce(r.cpu = s.near_cpu, false) AS near, -- Whether it is the CPU where the thread then ran.
-    coalesce(s.core_type <> u.core_type, false) AS other_class, -- Whether its cores are of another type.
+    coalesce(s.core_type <> u.core_type, false) AS other_class, -- Whether its cores are of another
+    -- type.
     coalesce(s.new_ideal_cpu = (r.cpu & 255), false) AS ideal   -- Whether it is its ideal CPU.
 FROM starved_bucket s
 JOIN run_bucket r ON r.trace_id = s.trace_id AND r.bucket = s.bucket

@@ -4,8 +4,8 @@
 --
 -- Compares every process with each process that the target names: it starts within the tolerance of
 -- the target's start (both are known), and ends within the tolerance of its end, or neither ends in
--- the trace. The target's ancestors and descendants are left out: strangers that live exactly as long
--- are the ones that work for it without being its children.
+-- the trace. The target's ancestors and descendants are left out: strangers that live exactly as
+-- long are the ones that work for it without being its children.
 --
 -- needs:   process
 -- source:  "Chasing a hitch" (processes with suspicious timing)
@@ -58,8 +58,10 @@ SELECT
     p.pid,                                -- Its process id.
     q.name AS parent_process,             -- Image name of its parent; NULL: unknown.
     (p.start_ts_ns - t.start_ts_ns) / 1000000.0 AS start_diff_ms, -- Its start, after the target's.
-    (p.end_ts_ns - t.end_ts_ns) / 1000000.0 AS end_diff_ms, -- Its end, after the target's; NULL: neither ended.
-    (p.end_ts_ns - p.start_ts_ns) / 1000000.0 AS duration_ms, -- How long it lived; NULL: it did not end.
+    (p.end_ts_ns - t.end_ts_ns) / 1000000.0 AS end_diff_ms, -- Its end, after the target's; NULL:
+    -- neither ended.
+    (p.end_ts_ns - p.start_ts_ns) / 1000000.0 AS duration_ms, -- How long it lived; NULL: it did not
+    -- end.
     p.start_ts_ns,                        -- When it started.
     p.command_line,                       -- Its command line.
     s.trace_id                            -- Trace.

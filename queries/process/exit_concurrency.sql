@@ -38,7 +38,7 @@ exiting AS (
         SELECT
             e.trace_id, e.bucket_ns,
             unnest(range(
-                e.from_ts_ns // nullif(e.bucket_ns, 0), e.to_ts_ns // nullif(e.bucket_ns, 0) + 1
+                bucket_of(e.from_ts_ns, e.bucket_ns), bucket_of(e.to_ts_ns, e.bucket_ns) + 1
             )) AS bucket
         FROM ended e
     ) u
@@ -46,10 +46,11 @@ exiting AS (
 ),
 run_bucket AS (
     SELECT
-        r.trace_id, r.idle, r.from_ts_ns, r.to_ts_ns, e.from_ts_ns AS exit_from, e.to_ts_ns AS exit_to,
+        r.trace_id, r.idle, r.from_ts_ns, r.to_ts_ns,
+        e.from_ts_ns AS exit_from, e.to_ts_ns AS exit_to,
         a.bucket_ns,
         unnest(range(
-            r.from_ts_ns // nullif(a.bucket_ns, 0), (r.to_ts_ns - 1) // nullif(a.bucket_ns, 0) + 1
+            bucket_of(r.from_ts_ns, a.bucket_ns), bucket_of(r.to_ts_ns - 1, a.bucket_ns) + 1
         )) AS bucket
     FROM runs_in(trace := trace) r
     CROSS JOIN asked a
@@ -77,8 +78,10 @@ SELECT
     x.bucket * x.bucket_ns AS from_ts_ns, -- Start of the bucket.
     (x.bucket + 1) * x.bucket_ns AS to_ts_ns, -- End of the bucket.
     x.processes AS exiting_processes,     -- Processes that were exiting in it.
-    coalesce(y.exit_ns, 0) / nullif(CAST(x.bucket_ns AS DOUBLE), 0) AS cpus_exiting, -- CPUs that ran them, on average.
-    coalesce(y.idle_ns, 0) / nullif(CAST(x.bucket_ns AS DOUBLE), 0) AS cpus_idle, -- CPUs idle, on average.
+    coalesce(y.exit_ns, 0) / nullif(CAST(x.bucket_ns AS DOUBLE), 0) AS cpus_exiting, -- CPUs that
+    -- ran them, on average.
+    coalesce(y.idle_ns, 0) / nullif(CAST(x.bucket_ns AS DOUBLE), 0) AS cpus_idle, -- CPUs idle, on
+    -- average.
     t.cpu_count,                          -- Logical CPUs.
     t.trace_id                            -- Trace.
 FROM exiting x

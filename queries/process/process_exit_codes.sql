@@ -2,8 +2,8 @@
 --
 -- With which codes did processes end, and which of them crashed?
 --
--- One row per process that ended in the trace. A code with the error bits of an NTSTATUS value counts
--- as a crash; the common ones are named.
+-- One row per process that ended in the trace. A code with the error bits of an NTSTATUS value
+-- counts as a crash; the common ones are named.
 --
 -- needs:   process
 -- source:  https://learn.microsoft.com/openspecs/windows_protocols/ms-erref "NTSTATUS values", Microsoft
@@ -56,7 +56,8 @@ SELECT
         false
     ) AS crashed,                         -- Whether the code says that the process crashed.
     p.end_ts_ns,                          -- When it ended.
-    (p.end_ts_ns - p.start_ts_ns) / 1000000.0 AS duration_ms, -- How long it lived; NULL: started before the trace.
+    (p.end_ts_ns - p.start_ts_ns) / 1000000.0 AS duration_ms, -- How long it lived; NULL: started
+    -- before the trace.
     p.command_line,                       -- Command line.
     t.trace_id                            -- Trace.
 FROM process p

@@ -2,8 +2,8 @@
 --
 -- Which processes were frozen, when, for how long, and by whom?
 --
--- A freeze lasts to the next event for the same process: its thaw, or the end of the record (`open`).
--- A thaw whose freeze lies before the recording has no start.
+-- A freeze lasts to the next event for the same process: its thaw, or the end of the record
+-- (`open`). A thaw whose freeze lies before the recording has no start.
 --
 -- needs:   process_freeze
 -- source:  https://randomascii.wordpress.com/ "What is higher than thread priorities", Bruce Dawson, 2020

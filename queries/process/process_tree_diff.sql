@@ -2,8 +2,9 @@
 --
 -- Which processes does one set of traces have that the other has not, and which live longer?
 --
--- Groups the processes of each set by image name and by the parent's image name, and compares counts
--- and median lifetimes. Lifetimes are known only of processes that start and end in the trace.
+-- Groups the processes of each set by image name and by the parent's image name, and compares
+-- counts and median lifetimes. Lifetimes are known only of processes that start and end in the
+-- trace.
 --
 -- needs:   process
 -- source:  "Chasing a hitch" (two process trees side by side)
@@ -35,26 +36,38 @@ grouped AS (
     LEFT JOIN process q ON q.trace_id = p.trace_id AND q.process_key = p.parent_process_key
     WHERE coalesce(p.pid, -1) <> 0 AND (NOT started_only OR p.start_ts_ns IS NOT NULL)
     GROUP BY m.side, p.name, q.name
+),
+-- A whole join on text that may be NULL: an empty text stands for NULL.
+compared AS (
+    SELECT
+        coalesce(b.process, c.process) AS process,
+        coalesce(b.parent_process, c.parent_process) AS parent_process,
+        CASE
+            WHEN b.side IS NULL THEN 'new'
+            WHEN c.side IS NULL THEN 'gone'
+            WHEN b.processes * c.traces <> c.processes * b.traces THEN 'count'
+            ELSE 'same'
+        END AS status,
+        coalesce(b.processes, 0) AS baseline_count,
+        coalesce(c.processes, 0) AS candidate_count,
+        b.duration_ms AS baseline_duration_ms, c.duration_ms AS candidate_duration_ms
+    FROM (SELECT g.* FROM grouped g WHERE g.side = 'baseline') b
+    FULL JOIN (SELECT g.* FROM grouped g WHERE g.side = 'candidate') c
+        ON coalesce(c.process, '') = coalesce(b.process, '')
+        AND coalesce(c.parent_process, '') = coalesce(b.parent_process, '')
 )
 SELECT
-    coalesce(b.process, c.process) AS process, -- Image name.
-    coalesce(b.parent_process, c.parent_process) AS parent_process, -- Image name of the parent; NULL: unknown.
-    CASE
-        WHEN b.side IS NULL THEN 'new'
-        WHEN c.side IS NULL THEN 'gone'
-        WHEN b.processes * c.traces <> c.processes * b.traces THEN 'count'
-        ELSE 'same'
-    END AS status,                        -- 'new', 'gone', 'count' (more or fewer per trace) or 'same'.
-    coalesce(b.processes, 0) AS baseline_count, -- Processes in the baseline.
-    coalesce(c.processes, 0) AS candidate_count, -- Processes in the candidate.
-    b.duration_ms AS baseline_duration_ms, -- Median lifetime in the baseline; NULL: unknown.
-    c.duration_ms AS candidate_duration_ms, -- Median lifetime in the candidate; NULL: unknown.
-    c.duration_ms - b.duration_ms AS delta_ms -- Difference; NULL: one is unknown.
-FROM (SELECT g.* FROM grouped g WHERE g.side = 'baseline') b
-FULL JOIN (SELECT g.* FROM grouped g WHERE g.side = 'candidate') c
-    ON coalesce(c.process, '') = coalesce(b.process, '')
-    AND coalesce(c.parent_process, '') = coalesce(b.parent_process, '')
+    d.process,                            -- Image name.
+    d.parent_process,                     -- Image name of the parent; NULL: unknown.
+    d.status,                             -- 'new', 'gone', 'count' (more or fewer per trace) or
+    -- 'same'.
+    d.baseline_count,                     -- Processes in the baseline.
+    d.candidate_count,                    -- Processes in the candidate.
+    d.baseline_duration_ms,               -- Median lifetime in the baseline; NULL: unknown.
+    d.candidate_duration_ms,              -- Median lifetime in the candidate; NULL: unknown.
+    d.candidate_duration_ms - d.baseline_duration_ms AS delta_ms -- Difference; NULL: one is
+    -- unknown.
+FROM compared d
 ORDER BY
-    CASE WHEN b.side IS NULL THEN 0 WHEN c.side IS NULL THEN 1
-        WHEN b.processes * c.traces <> c.processes * b.traces THEN 2 ELSE 3 END,
-    abs(coalesce(c.duration_ms - b.duration_ms, 0)) DESC, 1, 2;
+    list_position(['new', 'gone', 'count', 'same'], d.status),
+    abs(coalesce(d.candidate_duration_ms - d.baseline_duration_ms, 0)) DESC, 1, 2;

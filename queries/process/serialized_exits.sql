@@ -3,12 +3,13 @@
 -- Did many processes end at once, and did their exits wait for each other while CPUs were idle?
 --
 -- Exits that overlap in time form a burst. For each burst with enough exits: how many CPUs, on
--- average, ran the processes that were exiting, and which share of all CPUs was idle. Many exits with
--- about one CPU busy are serialized. Bursts that kept more CPUs busy are not listed.
+-- average, ran the processes that were exiting, and which share of all CPUs was idle. Many exits
+-- with about one CPU busy are serialized. Bursts that kept more CPUs busy are not listed.
 --
 -- needs:   cswitch, process, thread
 -- source:  https://randomascii.wordpress.com/2017/07/09/ "24-core CPU and I can't move my mouse", Bruce Dawson, 2017
--- caveats: An exit begins at the Terminate event, else at the first thread end after which no thread starts.
+-- caveats: An exit begins at the Terminate event, else at the first thread end after which no
+--          thread starts.
 -- key:     exits
 -- measure: exit_ms_median
 -- finding: idle_share >= 0.5
@@ -98,7 +99,8 @@ SELECT
     m.from_ts_ns,                         -- The first exit of the burst begins.
     m.to_ts_ns,                           -- The last exit of the burst is done.
     m.exits,                              -- Exits in the burst.
-    m.exit_ns_median / 1000000.0 AS exit_ms_median, -- Median time from an exit's beginning to its end.
+    m.exit_ns_median / 1000000.0 AS exit_ms_median, -- Median time from an exit's beginning to its
+    -- end.
     m.cpus_busy,                          -- Mean number of CPUs that ran exiting processes.
     m.cpu_count,                          -- Logical CPUs.
     m.idle_share,                         -- Idle share of all CPUs in the burst.

@@ -3,7 +3,8 @@
 -- At which priorities was the CPU time spent, and by whom?
 --
 -- Groups the runs by the priority at which the thread was switched in, boosts included. Runs of a
--- replaced thread have no known priority. The process with the most CPU time at each priority is named.
+-- replaced thread have no known priority. The process with the most CPU time at each priority is
+-- named.
 --
 -- needs:   cswitch
 -- source:  https://randomascii.wordpress.com/ "What is higher than thread priorities", Bruce Dawson, 2020
@@ -48,7 +49,8 @@ SELECT
     t.trace,                              -- Name of the trace.
     y.priority,                           -- Priority at switch-in; NULL: unknown.
     y.cpu_ns / 1e9 AS cpu_s,              -- CPU time in seconds.
-    y.cpu_ns / nullif(sum(y.cpu_ns) OVER (PARTITION BY y.trace_id), 0) AS share, -- Of the CPU time listed for the trace.
+    y.cpu_ns / nullif(sum(y.cpu_ns) OVER (PARTITION BY y.trace_id), 0) AS share, -- Of the CPU time
+    -- listed for the trace.
     y.runs,                               -- Runs.
     y.processes,                          -- Processes.
     y.top_process,                        -- The process with the most CPU time at this priority.

@@ -8,7 +8,8 @@
 --
 -- needs:   cswitch
 -- source:  https://learn.microsoft.com/windows-hardware/test/wpt/cpu-analysis "CPU Analysis", Microsoft
--- caveats: Waits and ready intervals that never ended are not in the sums; `max_waits` and `starvation` list them.
+-- caveats: Waits and ready intervals that never ended are not in the sums; `max_waits` and
+--          `starvation` list them.
 -- key:     process
 -- measure: cpu_s
 -- status:  stable

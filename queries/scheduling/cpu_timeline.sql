@@ -2,9 +2,9 @@
 --
 -- How busy were the CPUs, stretch by stretch?
 --
--- Cuts the record into buckets and adds up the runs in each. Utilisation is busy time over the time of
--- all CPUs, without gaps of the recording: what nobody recorded is not idle. With `process`, only its
--- runs are busy time.
+-- Cuts the record into buckets and adds up the runs in each. Utilisation is busy time over the time
+-- of all CPUs, without gaps of the recording: what nobody recorded is not idle. With `process`,
+-- only its runs are busy time.
 --
 -- needs:   cswitch
 -- source:  https://randomascii.wordpress.com/ "What is higher than thread priorities", Bruce Dawson, 2020
@@ -33,7 +33,8 @@ WITH chosen AS (
 ),
 bucket AS (
     SELECT
-        k.*, unnest(range(0, (k.to_ns - k.from_ns + k.bucket_ns - 1) // nullif(k.bucket_ns, 0))) AS number
+        k.*,
+        unnest(range(0, bucket_of(k.to_ns - k.from_ns + k.bucket_ns - 1, k.bucket_ns))) AS number
     FROM chosen k
     WHERE k.to_ns > k.from_ns
 ),
@@ -41,8 +42,8 @@ run_bucket AS (
     SELECT
         r.trace_id, r.from_ts_ns, r.to_ts_ns, k.from_ns, k.bucket_ns,
         unnest(range(
-            (greatest(r.from_ts_ns, k.from_ns) - k.from_ns) // nullif(k.bucket_ns, 0),
-            (r.to_ts_ns - 1 - k.from_ns) // nullif(k.bucket_ns, 0) + 1
+            bucket_of(greatest(r.from_ts_ns, k.from_ns) - k.from_ns, k.bucket_ns),
+            bucket_of(r.to_ts_ns - 1 - k.from_ns, k.bucket_ns) + 1
         )) AS number
     FROM runs_in(trace := trace, from_s := from_s, to_s := to_s) r
     JOIN chosen k ON k.trace_id = r.trace_id

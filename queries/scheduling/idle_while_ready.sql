@@ -2,8 +2,8 @@
 --
 -- Which threads stood ready although a CPU that they may use was idle?
 --
--- For every ready interval, the time in which at least one CPU that the thread's affinity allows ran
--- the idle thread. A healthy scheduler keeps this to the time that a CPU needs to wake.
+-- For every ready interval, the time in which at least one CPU that the thread's affinity allows
+-- ran the idle thread. A healthy scheduler keeps this to the time that a CPU needs to wake.
 --
 -- needs:   cswitch
 -- source:  https://github.com/google/schedviz "SchedViz: idle while overloaded", Google

@@ -4,11 +4,12 @@
 --
 -- A certain violation is a stretch in which the thread is ready and at least one CPU that its
 -- affinity allows runs a thread (not the idle thread) whose priority, when it was switched in and
--- when it was switched out, is below the ready thread's, before and after the interval. Stretches are
--- maximal: CPUs are not added up. Priorities that are not known are left out; where a side has none,
--- there is no violation. `explained_by` names the first of these that leaves less than `min_ms` of the
--- stretch: rank (a lower rank goes first), frozen, not resident, dpc, core class (only cores of
--- another type ran lower priorities), gap. On a healthy Windows nothing stays unexplained.
+-- when it was switched out, is below the ready thread's, before and after the interval. Stretches
+-- are maximal: CPUs are not added up. Priorities that are not known are left out; where a side has
+-- none, there is no violation. `explained_by` names the first of these that leaves less than
+-- `min_ms` of the stretch: rank (a lower rank goes first), frozen, not resident, dpc, core class
+-- (only cores of another type ran lower priorities), gap. On a healthy Windows nothing stays
+-- unexplained.
 --
 -- needs:   cswitch
 -- source:  https://randomascii.wordpress.com/ "What is higher than thread priorities", Bruce Dawson, 2020
@@ -147,7 +148,8 @@ SELECT
     w.from_ts_ns,                         -- Start of the stretch.
     w.to_ts_ns,                           -- End of the stretch.
     (w.to_ts_ns - w.from_ts_ns) / 1000000.0 AS violation_ms, -- Length of the stretch.
-    w.least_priority AS priority,         -- The ready thread's priority: the lower of before and after.
+    w.least_priority AS priority,         -- The ready thread's priority: the lower of before and
+    -- after.
     w.lower_priority,                     -- The lowest priority that `cpu` ran meanwhile.
     w.cpu,                                -- The CPU that ran lower priorities longest.
     CASE

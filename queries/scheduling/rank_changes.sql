@@ -2,9 +2,9 @@
 --
 -- When did the rank of a thread change, and how much CPU had its process used before?
 --
--- The rank of a thread is recorded when it leaves a CPU. A change is seen at the first switch-out with
--- another rank than at the switch-out before. `cpu_ms_before` is the CPU time of the whole process
--- since that thread's previous change, or since the trace start.
+-- The rank of a thread is recorded when it leaves a CPU. A change is seen at the first switch-out
+-- with another rank than at the switch-out before. `cpu_ms_before` is the CPU time of the whole
+-- process since that thread's previous change, or since the trace start.
 --
 -- needs:   cswitch
 -- needs_columns: cswitch.old_rank
@@ -70,7 +70,8 @@ SELECT
     c.ts_ns,                              -- The switch-out that shows the new rank.
     c.new_rank_before AS rank_before,     -- Rank at the switch-out before.
     c.new_rank AS rank_after,             -- Rank now.
-    coalesce(u.cpu_ns, 0) / 1000000.0 AS cpu_ms_before, -- CPU time of the process since the previous change.
+    coalesce(u.cpu_ns, 0) / 1000000.0 AS cpu_ms_before, -- CPU time of the process since the
+    -- previous change.
     c.trace_id                            -- Trace.
 FROM change c
 JOIN selected_traces(trace) t ON t.trace_id = c.trace_id

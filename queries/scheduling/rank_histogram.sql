@@ -2,8 +2,8 @@
 --
 -- How many threads had which rank, and how much did they run with it?
 --
--- Counts, for each rank, the threads that had it at any switch-out, their runs that ended with it, and
--- the CPU time of those runs.
+-- Counts, for each rank, the threads that had it at any switch-out, their runs that ended with it,
+-- and the CPU time of those runs.
 --
 -- needs:   cswitch
 -- needs_columns: cswitch.old_rank
@@ -45,7 +45,8 @@ SELECT
     t.trace,                              -- Name of the trace.
     c.rank,                               -- Rank; 0 is normal.
     c.threads,                            -- Threads that had it.
-    c.threads / nullif(CAST(w.threads AS DOUBLE), 0) AS thread_share, -- Of all threads with a known rank.
+    c.threads / nullif(CAST(w.threads AS DOUBLE), 0) AS thread_share, -- Of all threads with a known
+    -- rank.
     c.runs,                               -- Runs that ended with it.
     c.cpu_ns / 1e9 AS cpu_s,              -- CPU time of those runs, in seconds.
     c.trace_id                            -- Trace.

@@ -2,14 +2,15 @@
 --
 -- Which threads had to wait for a CPU because their rank let threads of lower rank go first?
 --
--- The scheduler runs rank 0 before rank 1 before rank 2, whatever the priorities. Listed are the ready
--- intervals of `starvation` whose rank is above 0 and in which threads of a lower rank ran; how much
--- they ran, and how much of it at a lower priority, is shown.
+-- The scheduler runs rank 0 before rank 1 before rank 2, whatever the priorities. Listed are the
+-- ready intervals of `starvation` whose rank is above 0 and in which threads of a lower rank ran;
+-- how much they ran, and how much of it at a lower priority, is shown.
 --
 -- needs:   cswitch
 -- needs_columns: cswitch.old_rank
 -- source:  https://randomascii.wordpress.com/ "What is higher than thread priorities", Bruce Dawson, 2020
--- caveats: A rank is known only when a thread leaves a CPU; runs whose rank is unknown are not counted.
+-- caveats: A rank is known only when a thread leaves a CPU; runs whose rank is unknown are not
+--          counted.
 -- key:     process
 -- measure: ready_ms
 -- finding: ready_ms >= 100
@@ -40,8 +41,9 @@ culprit AS (
     SELECT
         r.trace_id, r.thread_key, r.ready_ts_ns, r.run_process_key,
         CAST(sum(r.to_ts_ns - r.from_ts_ns) AS BIGINT) AS cpu_ns,
-        CAST(coalesce(sum(r.to_ts_ns - r.from_ts_ns) FILTER (WHERE r.run_rank < r.rank), 0) AS BIGINT)
-            AS lower_rank_ns,
+        CAST(coalesce(sum(r.to_ts_ns - r.from_ts_ns) FILTER (
+            WHERE r.run_rank < r.rank
+        ), 0) AS BIGINT) AS lower_rank_ns,
         CAST(coalesce(sum(r.to_ts_ns - r.from_ts_ns) FILTER (
             WHERE r.run_rank < r.rank AND r.run_greatest_priority < r.least_priority
         ), 0) AS BIGINT) AS lower_priority_ns
@@ -74,15 +76,18 @@ SELECT
     s.gap_ns / 1000000.0 AS gap_ms,         -- How much of the interval was not recorded.
     s.open,                                 -- Whether it was still ready at the end of the record.
     s.cpu,                                  -- CPU on which it then ran; NULL: none.
-    coalesce(s.new_priority, s.prev_priority) AS priority, -- Its priority at switch-in, else before.
+    coalesce(s.new_priority, s.prev_priority) AS priority, -- Its priority at switch-in, else
+    -- before.
     s.rank,                                 -- Its rank: the higher of the next two.
     s.new_rank_before,                      -- Rank when it last left a CPU.
     s.new_rank,                             -- Rank when the run after the interval ended.
-    q.name AS readying_process,             -- Process that made it ready; NULL: nobody, a DPC, unknown.
+    q.name AS readying_process,             -- Process that made it ready; NULL: nobody, a DPC,
+    -- unknown.
     s.readying_tid,                         -- Thread that made it ready.
     p.name AS blame_process,                -- Process with the most CPU time in the interval.
     b.cpu_ns / 1000000.0 AS blame_ms,       -- That CPU time, over all CPUs.
-    b.all_lower_rank_ns / 1000000.0 AS lower_rank_ms, -- CPU time of threads of lower rank, over all CPUs.
+    b.all_lower_rank_ns / 1000000.0 AS lower_rank_ms, -- CPU time of threads of lower rank, over all
+    -- CPUs.
     b.all_lower_priority_ns / 1000000.0 AS lower_priority_ms, -- Of it, at a lower priority.
     s.trace_id                              -- Trace.
 FROM starved s

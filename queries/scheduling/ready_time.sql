@@ -2,12 +2,13 @@
 --
 -- How long do the threads of each process stand ready before they run?
 --
--- The distribution over all switches to threads of the process, with exact percentiles. Switches whose
--- ready time is not known are counted apart.
+-- The distribution over all switches to threads of the process, with exact percentiles. Switches
+-- whose ready time is not known are counted apart.
 --
 -- needs:   cswitch
 -- source:  https://learn.microsoft.com/windows-hardware/test/wpt/cpu-analysis "CPU Analysis", Microsoft
--- caveats: Ready intervals that never ended are in `starvation`. Gaps are not subtracted from a single value.
+-- caveats: Ready intervals that never ended are in `starvation`. Gaps are not subtracted from a
+--          single value.
 -- key:     process
 -- measure: ready_us_p99
 -- status:  stable

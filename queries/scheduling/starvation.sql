@@ -67,11 +67,13 @@ SELECT
     s.gap_ns / 1000000.0 AS gap_ms,         -- How much of the interval was not recorded.
     s.open,                                 -- Whether it was still ready at the end of the record.
     s.cpu,                                  -- CPU on which it then ran; NULL: none.
-    coalesce(s.new_priority, s.prev_priority) AS priority, -- Its priority at switch-in, else before.
+    coalesce(s.new_priority, s.prev_priority) AS priority, -- Its priority at switch-in, else
+    -- before.
     greatest(s.new_rank_before, s.new_rank) AS rank, -- Its rank: the higher of the next two.
     s.new_rank_before,                      -- Rank when it last left a CPU.
     s.new_rank,                             -- Rank when the run after the interval ended.
-    q.name AS readying_process,             -- Process that made it ready; NULL: nobody, a DPC, unknown.
+    q.name AS readying_process,             -- Process that made it ready; NULL: nobody, a DPC,
+    -- unknown.
     s.readying_tid,                         -- Thread that made it ready.
     p.name AS blame_process,                -- Process with the most CPU time in the interval.
     b.cpu_ns / 1000000.0 AS blame_ms,       -- That CPU time, over all CPUs.

@@ -2,14 +2,14 @@
 --
 -- What kept each ready thread from running, moment by moment?
 --
--- Every ready interval over the threshold is cut where anything changes, and each moment gets the first
--- cause that holds: 'gap' (not recorded), 'frozen', 'not resident' (its stack or process is being
--- brought in), 'dpc' (a DPC or interrupt on the CPU where it then ran), 'rank' (a CPU that it may use
--- ran a thread that only its lower rank put first), 'ideal cpu' (another CPU was idle or ran lower
--- priorities, but its ideal one was taken), 'affinity' (a CPU that it may not use was free), 'core
--- class' (a core of another type was free), 'equal priority' (turns were taken), 'higher priority',
--- else 'unexplained'. The causes of an interval add up to it, to the nanosecond. `cause_process` got
--- the most CPU time among the runs behind the cause.
+-- Every ready interval over the threshold is cut where anything changes, and each moment gets the
+-- first cause that holds: 'gap' (not recorded), 'frozen', 'not resident' (its stack or process is
+-- being brought in), 'dpc' (a DPC or interrupt on the CPU where it then ran), 'rank' (a CPU that it
+-- may use ran a thread that only its lower rank put first), 'ideal cpu' (another CPU was idle or
+-- ran lower priorities, but its ideal one was taken), 'affinity' (a CPU that it may not use was
+-- free), 'core class' (a core of another type was free), 'equal priority' (turns were taken),
+-- 'higher priority', else 'unexplained'. The causes of an interval add up to it, to the nanosecond.
+-- `cause_process` got the most CPU time among the runs behind the cause.
 --
 -- needs:   cswitch
 -- source:  https://randomascii.wordpress.com/ "What is higher than thread priorities", Bruce Dawson, 2020
@@ -114,7 +114,8 @@ edge AS (
         CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'dpc'), 0) AS BIGINT) AS dpc_step,
         CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'rank'), 0) AS BIGINT) AS rank_step,
         CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'free'), 0) AS BIGINT) AS free_step,
-        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'affinity'), 0) AS BIGINT) AS affinity_step,
+        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'affinity'), 0) AS BIGINT)
+            AS affinity_step,
         CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'core class'), 0) AS BIGINT) AS class_step,
         CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'equal'), 0) AS BIGINT) AS equal_step,
         CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'higher'), 0) AS BIGINT) AS higher_step,
@@ -150,7 +151,8 @@ moment AS (
 ),
 blamed AS (
     SELECT
-        m.trace_id, m.thread_key, m.ready_ts_ns, m.cause, CAST(sum(m.moment_ns) AS BIGINT) AS cause_ns
+        m.trace_id, m.thread_key, m.ready_ts_ns, m.cause,
+        CAST(sum(m.moment_ns) AS BIGINT) AS cause_ns
     FROM moment m
     WHERE m.moment_ns > 0
     GROUP BY m.trace_id, m.thread_key, m.ready_ts_ns, m.cause

@@ -4,8 +4,9 @@
 --
 -- A wait runs from the switch-out to the ready event; one that nobody ended is `open` and counts to
 -- the end of the scheduling record. Gaps of the recording do not count. `frame` is where the thread
--- waited and `ready_frame` what the other side did, both as the innermost frame that is more telling
--- than the wait or signal function itself. With a window, every wait that meets it is listed whole.
+-- waited and `ready_frame` what the other side did, both as the innermost frame that is more
+-- telling than the wait or signal function itself. With a window, every wait that meets it is
+-- listed whole.
 --
 -- needs:   cswitch, ready
 -- source:  "Chasing a hitch" (waits with the new thread's and the readying thread's stacks)

@@ -8,7 +8,8 @@
 --
 -- needs:   cswitch, ready
 -- source:  "Chasing a hitch" (waits by process and thread, sorted by the longest)
--- caveats: Threads of pools wait long because they have nothing to do; look for those that serve a user.
+-- caveats: Threads of pools wait long because they have nothing to do; look for those that serve a
+--          user.
 -- key:     process
 -- measure: wait_ms_max
 -- status:  stable
@@ -48,7 +49,8 @@ SELECT
     m.gap_ns / 1000000.0 AS gap_ms,       -- Gaps that were subtracted from them.
     m.longest.open AS open,               -- Whether nobody ended the longest.
     m.longest.at AS at_ts_ns,             -- The switch-out that began the longest.
-    q.name AS readying_process,           -- Process that ended the longest; NULL: none, a DPC, unknown.
+    q.name AS readying_process,           -- Process that ended the longest; NULL: none, a DPC,
+    -- unknown.
     m.trace_id,                           -- Trace.
     m.thread_key                          -- Key of the thread.
 FROM thread_wait m

@@ -4,10 +4,10 @@
 --
 -- Starts at the switch-in of the thread that is nearest to the time. Hop 0 is that thread; each
 -- further hop is the thread that made the one before ready, at its own last switch-in before that.
--- `hold_us` runs from the later of its switch-in and the beginning of the other's wait, to the ready
--- event: how long it kept the other waiting while it could run. Short holders are marked `folded`:
--- they only passed on what they waited for themselves. The chain crosses processes and stops at a
--- DPC, at an unknown waker, at a thread that it has already seen, and at `max_hops`.
+-- `hold_us` runs from the later of its switch-in and the beginning of the other's wait, to the
+-- ready event: how long it kept the other waiting while it could run. Short holders are marked
+-- `folded`: they only passed on what they waited for themselves. The chain crosses processes and
+-- stops at a DPC, at an unknown waker, at a thread that it has already seen, and at `max_hops`.
 --
 -- needs:   cswitch, ready
 -- source:  https://randomascii.wordpress.com/2017/07/09/ "24-core CPU and I can't move my mouse", Bruce Dawson, 2017
@@ -103,18 +103,24 @@ telling AS (
 )
 SELECT
     k.trace,                              -- Name of the trace.
-    w.hop,                                -- 0 for the thread asked about, then one more for each waker.
+    w.hop,                                -- 0 for the thread asked about, then one more for each
+    -- waker.
     p.name AS process,                    -- Image name of this node's process.
     coalesce(p.pid, h.pid) AS pid,        -- Process id.
     h.tid,                                -- Thread id.
     w.ts_ns,                              -- Its switch-in; NULL: it ran before the trace began.
     (w.ready_ts_ns - w.out_ts_ns - CASE WHEN w.ready_ts_ns > w.out_ts_ns
         THEN gap_within_ns(k.gaps, w.out_ts_ns, w.ready_ts_ns) ELSE 0 END
-    ) / 1000000.0 AS waited_ms,           -- How long it had waited itself before that; NULL: unknown.
-    w.readying_tid AS readied_by_tid,     -- Thread that made it ready; NULL: nobody, a DPC, unknown.
-    w.hold_ns / 1000.0 AS hold_us,        -- How long it kept the hop before it waiting; NULL at hop 0.
-    coalesce(w.hold_ns < min_hold_us * 1000.0, false) AS folded, -- Whether that is below `min_hold_us`.
-    a.frame,                              -- Hop 0: where it waited. Else: what it did when it woke the hop before.
+    ) / 1000000.0 AS waited_ms,           -- How long it had waited itself before that; NULL:
+    -- unknown.
+    w.readying_tid AS readied_by_tid,     -- Thread that made it ready; NULL: nobody, a DPC,
+    -- unknown.
+    w.hold_ns / 1000.0 AS hold_us,        -- How long it kept the hop before it waiting; NULL at hop
+    -- 0.
+    coalesce(w.hold_ns < min_hold_us * 1000.0, false) AS folded, -- Whether that is below
+    -- `min_hold_us`.
+    a.frame,                              -- Hop 0: where it waited. Else: what it did when it woke
+    -- the hop before.
     b.frame AS wait_frame,                -- Where this thread had waited itself.
     w.trace_id,                           -- Trace.
     w.new_thread_key AS thread_key        -- Key of the thread.

@@ -2,10 +2,10 @@
 --
 -- How many switches, and how much waiting, go with a function on the stack?
 --
--- Takes every switch whose stack has a frame that matches the pattern, at any depth, and adds up the
--- time the switched-in threads had waited. `stack := 'ready'` looks at the stack of the thread that
--- made them ready (who released them, and where), `'new'` at their own (where they had waited). A
--- switch counts once for each function that matches. Gaps of the recording do not count.
+-- Takes every switch whose stack has a frame that matches the pattern, at any depth, and adds up
+-- the time the switched-in threads had waited. `stack := 'ready'` looks at the stack of the thread
+-- that made them ready (who released them, and where), `'new'` at their own (where they had
+-- waited). A switch counts once for each function that matches. Gaps of the recording do not count.
 --
 -- needs:   cswitch, stack
 -- source:  https://randomascii.wordpress.com/2017/07/09/ "24-core CPU and I can't move my mouse", Bruce Dawson, 2017
