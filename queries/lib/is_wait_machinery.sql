@@ -19,7 +19,7 @@ CREATE OR REPLACE MACRO is_wait_machinery(
             || '|Rtl(p?Wait|p?Wake|p?Sleep|Enter|Leave|p?EnterCrit|p?LeaveCrit|p?UnWait)'
             || '|Rtl(Acquire|Release)'
             || '|WaitFor|WaitOn|Sleep|SignalObjectAndWait|SetEvent$|ReleaseMutex|ReleaseSemaphore'
-            || '|(Enter|Leave)(CriticalSection|Crit)|UserSessionSwitch(Enter|Leave)Crit'
+            || '|(Enter|Leave)CriticalSection|LeaveCrit|UserSessionSwitchLeaveCrit'
             || '|MsgWait|RealMsgWait|xxxRealSleepThread|xxxSleepThread|NtUserMsgWait|TppWork|Wow64|'
             || 'CpupSyscall|ServiceNoWow64|Cpu[A-Z])'
         ), false)
