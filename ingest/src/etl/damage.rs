@@ -15,6 +15,8 @@ pub enum DamageKind {
     Zeros,
     /// A buffer header with an impossible field. Where `bytes` is 0 the buffer was read all the same.
     BufferHeader,
+    /// A buffer of a CPU that the header does not count. It was read; merges made on other machines may do so.
+    CpuIndex,
     /// The file ends inside a buffer; records that are whole were kept.
     Truncated,
     /// A compressed buffer that could not be decompressed to its end; records before that were kept.
@@ -35,9 +37,10 @@ pub enum DamageKind {
 
 impl DamageKind {
     /// All kinds, in declaration order.
-    pub const ALL: [DamageKind; 10] = [
+    pub const ALL: [DamageKind; 11] = [
         DamageKind::Zeros,
         DamageKind::BufferHeader,
+        DamageKind::CpuIndex,
         DamageKind::Truncated,
         DamageKind::Compression,
         DamageKind::RecordMarker,
@@ -53,6 +56,7 @@ impl DamageKind {
         match self {
             DamageKind::Zeros => "zero bytes instead of buffers",
             DamageKind::BufferHeader => "impossible buffer header",
+            DamageKind::CpuIndex => "unexpected cpu",
             DamageKind::Truncated => "file ends inside a buffer",
             DamageKind::Compression => "compressed buffer does not decompress",
             DamageKind::RecordMarker => "not a record",

@@ -79,7 +79,7 @@ impl EtlFile {
         if len == 0 {
             return Err(OpenError::Empty);
         }
-        let mut first = vec![0; (HEADER_BYTES + RECORD_BYTES_MAX).min(len as usize)];
+        let mut first = vec![0; at_most(len, HEADER_BYTES + RECORD_BYTES_MAX)];
         let read = read_full(source.as_ref(), 0, &mut first)?;
         first.truncate(read);
         let Some(record) = first.get(HEADER_BYTES..).filter(|record| record.len() >= 8) else {
@@ -153,6 +153,11 @@ const READ_ON_BYTES: u32 = 32 << 10;
 /// Bytes read at a time when reading on or searching.
 const CHUNK_BYTES: usize = 256 << 10;
 
+/// `count` as a length in memory, at most `limit`.
+fn at_most(count: u64, limit: usize) -> usize {
+    usize::try_from(count).map_or(limit, |count| count.min(limit))
+}
+
 /// Builds the index of buffers.
 struct Index<'a> {
     source: &'a dyn Source,
@@ -183,7 +188,7 @@ impl<'a> Index<'a> {
 
     /// Up to `HEAD_BYTES` at `at`; fewer at the end of the file.
     fn head(&mut self, at: u64, stride: u32) -> io::Result<&[u8]> {
-        let want = HEAD_BYTES.min((self.len.saturating_sub(at)) as usize);
+        let want = at_most(self.len.saturating_sub(at), HEAD_BYTES);
         let inside = at
             .checked_sub(self.window_at)
             .is_some_and(|skip| skip + want as u64 <= self.window.len() as u64);
@@ -198,7 +203,7 @@ impl<'a> Index<'a> {
 
     /// Makes the window the `bytes` at `at`.
     fn fill(&mut self, at: u64, bytes: usize) -> io::Result<()> {
-        let bytes = bytes.min(self.len.saturating_sub(at) as usize);
+        let bytes = at_most(self.len.saturating_sub(at), bytes);
         self.window.resize(bytes, 0);
         self.window_at = at;
         let read = read_full(self.source, at, &mut self.window)?;
@@ -449,7 +454,7 @@ impl<'a> Index<'a> {
         let cpus = self.header.cpus;
         let per_cpu = self.header.log_mode & MODE_NO_PER_CPU == 0;
         if per_cpu && cpus > 1 && u32::from(cpu) >= cpus {
-            self.damage.add(DamageKind::BufferHeader, at, 0, format!("cpu {cpu} of {cpus}"));
+            self.damage.add(DamageKind::CpuIndex, at, 0, format!("cpu {cpu} of {cpus}"));
         }
         if compressed && header.filled > self.header.buffer_size {
             let detail = format!("filled length {:#x} beyond the session's", header.filled);

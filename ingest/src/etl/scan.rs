@@ -3,7 +3,6 @@
 use std::io;
 
 use super::buffer::{settle, unpack};
-use super::bytes::align8;
 use super::damage::DamageLog;
 use super::file::EtlFile;
 use super::record::{RawEvent, Walker};
@@ -144,7 +143,8 @@ impl<B: FnMut(&[u8])> Window<'_, B> {
             self.start = if self.skip_gaps { offset } else { end };
             self.valid = 0;
         }
-        let capacity = align8(count).max(WINDOW_BYTES);
+        let left = usize::try_from(self.file.len() - self.start.min(self.file.len()));
+        let capacity = count.max(WINDOW_BYTES.min(left.unwrap_or(WINDOW_BYTES)));
         if self.data.len() < capacity {
             self.data.resize(capacity, 0);
         }

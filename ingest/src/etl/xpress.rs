@@ -59,26 +59,24 @@ pub(crate) fn decompress(input: &[u8], out: &mut [u8], size: usize) -> (usize, E
         let mut left = 32;
         while left > 0 {
             let literals = flags.leading_zeros().min(left) as usize;
-            if literals > 0 {
-                match copy_literals(input, read, out, written, literals, size) {
-                    Ok(()) => {}
-                    Err(copied) if written + copied == size => {
-                        return (size, ending(read + copied, input));
-                    }
-                    Err(copied) => return (written + copied, Ending::InputShort),
+            match copy_literals(input, read, out, written, literals, size) {
+                Ok(()) => {}
+                Err(copied) if written + copied == size => {
+                    return (size, ending(read + copied, input));
                 }
-                read += literals;
-                written += literals;
-                left -= literals as u32;
-                if left == 0 {
-                    break;
-                }
-                flags <<= literals;
+                Err(copied) => return (written + copied, Ending::InputShort),
+            }
+            read += literals;
+            written += literals;
+            left -= literals as u32;
+            if left == 0 {
+                break;
             }
             if written == size {
                 return (written, ending(read, input));
             }
-            flags <<= 1;
+            // Two steps, as a shift by 32 is none.
+            flags = flags << literals << 1;
             left -= 1;
             let Some((distance, length)) = read_match(input, &mut read, &mut nibble_at) else {
                 return (written, Ending::InputShort);
@@ -140,15 +138,12 @@ fn read_match(input: &[u8], read: &mut usize, nibble_at: &mut usize) -> Option<(
     if code < 7 {
         return Some((distance, code + MATCH_MIN));
     }
-    let nibble = if *nibble_at == 0 {
-        *nibble_at = *read;
-        *read += 1;
-        u8_at(input, *nibble_at)? & 15
-    } else {
-        let shared = u8_at(input, *nibble_at)?;
-        *nibble_at = 0;
-        shared >> 4
-    };
+    // Whether a nibble waits is as good as random, so this is written without branches.
+    let fresh = *nibble_at == 0;
+    let at = if fresh { *read } else { *nibble_at };
+    let nibble = (u8_at(input, at)? >> if fresh { 0 } else { 4 }) & 15;
+    *nibble_at = if fresh { at } else { 0 };
+    *read += usize::from(fresh);
     if nibble < 15 {
         return Some((distance, 7 + usize::from(nibble) + MATCH_MIN));
     }
@@ -175,7 +170,13 @@ fn copy_match(out: &mut [u8], written: usize, distance: usize, length: usize) {
     let from = written - distance;
     let end = written + length;
     if distance >= CHUNK {
-        let mut done = 0;
+        let (before, after) = out.split_at_mut(written);
+        if let Some(source) = before[from..].first_chunk::<CHUNK>()
+            && let Some(target) = after.first_chunk_mut::<CHUNK>()
+        {
+            *target = *source;
+        }
+        let mut done = CHUNK;
         while done < length {
             out.copy_within(from + done..from + done + CHUNK, written + done);
             done += CHUNK;

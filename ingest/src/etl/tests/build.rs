@@ -222,8 +222,8 @@ impl Head {
             bytes.bytes(&name).zeros(64 - name.len() + 16).u32(bias as u32)
         };
         let body = zone(zone(body.u32(-60i32 as u32), "W. Europe", 0), "W. Europe Summer", -60);
-        let body = if self.wide { body.u32(0xDEAD_BEEF) } else { body.u32(0xDEAD_BEEF) };
         let body = body
+            .u32(0xDEAD_BEEF)
             .i64(self.boot)
             .i64(self.perf_freq)
             .i64(self.start)

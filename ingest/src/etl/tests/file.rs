@@ -56,7 +56,7 @@ fn cpu_with_and_without_the_index_flag() {
     // A CPU that the machine does not have is kept, and counted.
     let file =
         open(plain_file(&Head::default(), &[Buffer::new(9, 1).times(&[10])])).expect("opens");
-    assert_eq!(file.damage_log().count(DamageKind::BufferHeader), 1);
+    assert_eq!(file.damage_log().count(DamageKind::CpuIndex), 1);
 }
 
 #[test]

@@ -172,9 +172,11 @@ fn cut_recordings_keep_their_whole_buffers() {
             .collect();
         let end_of = |offset: u64| ends.iter().copied().find(|end| *end > offset).unwrap_or(0);
         // Cuts of large files are sampled, so that the test ends in seconds.
-        let cost = (bytes.len() as u64 >> 20) + 1;
-        let every = ends.len().div_ceil((400 / cost as usize).max(4));
-        let seeded = (200 / cost).max(6);
+        let output: u64 = file.buffers().iter().map(|buffer| u64::from(buffer.filled)).sum();
+        let (every, seeded) = match output >> 20 {
+            0 => (1, 200),
+            megabytes => (ends.len().div_ceil(4), 4 + 40 / megabytes),
+        };
         let mut cuts: Vec<u64> = ends.iter().copied().step_by(every).collect();
         cuts.extend((0..seeded).map(|_| 1 + random.below(bytes.len() as u64)));
         for cut in cuts {
@@ -194,7 +196,8 @@ fn flipped_bits_cost_only_their_buffer() {
         let file = open(bytes.clone()).expect("opens");
         let (good, _) = records_by_buffer(&file);
         let starts: Vec<u64> = file.buffers().iter().map(|buffer| buffer.offset).collect();
-        for round in 0..500 {
+        let rounds = if file.compressed_buffers() > 10 { 100 } else { 500 };
+        for round in 0..rounds {
             // Every other flip hits a buffer header or a record's start, where it matters most.
             let place = match round % 2 {
                 0 => random.below(bytes.len() as u64),
