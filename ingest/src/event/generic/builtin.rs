@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::layout::{Base, Count, Field, Kind, Layout, Length, Show};
+use super::layout::{Base, Count, Field, Kind, Layout, Length, Map, Show};
 use crate::etl::Guid;
 
 const TABLE: &str = include_str!("builtin.txt");
@@ -24,6 +24,9 @@ struct Event {
 struct Table {
     providers: FxHashMap<Guid, &'static str>,
     events: FxHashMap<(Guid, u16), Vec<Event>>,
+    maps: Vec<Map>,
+    /// Names are those of the whole table.
+    map_ids: FxHashMap<&'static str, u32>,
 }
 
 static PARSED: LazyLock<Table> = LazyLock::new(|| {
@@ -31,18 +34,19 @@ static PARSED: LazyLock<Table> = LazyLock::new(|| {
     parse(TABLE).unwrap_or_default()
 });
 
-/// The layout of an event, if the table has it.
-pub(super) fn layout(provider: Guid, id: u16, version: u8) -> Option<&'static Layout> {
+/// The layout of an event, if the table has it; with `corrections_only`, if the event's own
+/// metadata is known to be wrong.
+pub(super) fn layout(
+    provider: Guid,
+    id: u16,
+    version: u8,
+    corrections_only: bool,
+) -> Option<(&'static Layout, &'static [Map])> {
     let events = PARSED.events.get(&(provider, id))?;
-    let fits = |e: &&Event| (e.first_version..=e.last_version).contains(&version);
-    events.iter().find(fits).map(|e| &e.layout)
-}
-
-/// The layout of an event whose own metadata is known to be wrong.
-pub(super) fn correction(provider: Guid, id: u16, version: u8) -> Option<&'static Layout> {
-    let events = PARSED.events.get(&(provider, id))?;
-    let fits = |e: &&Event| e.corrects && (e.first_version..=e.last_version).contains(&version);
-    events.iter().find(fits).map(|e| &e.layout)
+    let fits = |e: &&Event| {
+        (e.first_version..=e.last_version).contains(&version) && (e.corrects || !corrections_only)
+    };
+    events.iter().find(fits).map(|e| (&e.layout, &PARSED.maps[..]))
 }
 
 /// The name of a provider, if the table has it.
@@ -67,7 +71,13 @@ fn parse(table: &'static str) -> Result<Table, String> {
             continue;
         }
         let (guid, provider) = current.ok_or_else(bad)?;
-        let (ids, event) = event(line, provider).ok_or_else(bad)?;
+        if let Some(rest) = line.strip_prefix("map ") {
+            let (name, map) = map(rest).ok_or_else(bad)?;
+            parsed.map_ids.insert(name, parsed.maps.len() as u32);
+            parsed.maps.push(map);
+            continue;
+        }
+        let (ids, event) = event(line, provider, &parsed.map_ids).ok_or_else(bad)?;
         for id in ids {
             let event = Event { layout: event.layout.clone(), ..event };
             parsed.events.entry((guid, id)).or_default().push(event);
@@ -76,8 +86,20 @@ fn parse(table: &'static str) -> Result<Table, String> {
     Ok(parsed)
 }
 
+/// `NAME value|bits: VALUE=TEXT, ...`.
+fn map(line: &'static str) -> Option<(&'static str, Map)> {
+    let (head, entries) = line.split_once(':')?;
+    let (name, kind) = head.split_once(' ')?;
+    let entry = |pair: &str| {
+        let (value, text) = pair.split_once('=')?;
+        Some((value.trim().parse().ok()?, text.into()))
+    };
+    let entries: Option<Vec<(u32, Box<str>)>> = entries.split(',').map(entry).collect();
+    Some((name, Map::new(kind == "bits", entries?)))
+}
+
 /// `[!]ID[/ID...] [vFIRST[-LAST]|vFIRST+] NAME: FIELDS`.
-fn event(line: &str, provider: &str) -> Option<(Vec<u16>, Event)> {
+fn event(line: &str, provider: &str, maps: &FxHashMap<&str, u32>) -> Option<(Vec<u16>, Event)> {
     let (corrects, line) = line.strip_prefix('!').map_or((false, line), |line| (true, line));
     let (head, fields) = line.split_once(':')?;
     let mut words = head.split_whitespace();
@@ -98,12 +120,17 @@ fn event(line: &str, provider: &str) -> Option<(Vec<u16>, Event)> {
         provider: Some(provider.into()),
         event: Some(name.into()),
         may_end_early: true,
+        is_for_many_versions: true,
         ..Layout::default()
     };
     let mut names = Vec::new();
     for pair in fields.split(',').map(str::trim).filter(|f| !f.is_empty()) {
         let (name, kind) = pair.split_once(' ')?;
-        layout.fields.push(field(name, kind.trim(), &names)?);
+        let (kind, map) = match kind.trim().split_once('{') {
+            Some((kind, map)) => (kind, Some(*maps.get(map.strip_suffix('}')?)?)),
+            None => (kind.trim(), None),
+        };
+        layout.fields.push(Field { map, ..field(name, kind, &names)? });
         if let Some((_, of)) =
             kind.split_once('[').filter(|(_, of)| !of.starts_with(char::is_numeric))
         {
@@ -132,6 +159,7 @@ fn field(name: &str, kind: &str, earlier: &[&str]) -> Option<Field> {
         "u16" => plain(Base::U16),
         "u32" => plain(Base::U32),
         "i32" => plain(Base::I32),
+        "i16" => plain(Base::I16),
         "u64" => plain(Base::U64),
         "i64" => plain(Base::I64),
         "f32" => plain(Base::F32),
@@ -184,7 +212,15 @@ mod tests {
     #[test]
     fn mistakes_are_found() {
         let provider = "provider 331c3b3a-2005-44c2-ac5e-77220c37d6b4 P\n";
-        for wrong in ["1 A: x nothing", "1 A: x bytes[y]", "1 A x u8", "x A: x u8", "1 v1 :"] {
+        for wrong in [
+            "map a value: x",
+            "1 A: x u8{m}",
+            "1 A: x nothing",
+            "1 A: x bytes[y]",
+            "1 A x u8",
+            "x A: x u8",
+            "1 v1 :",
+        ] {
             let table: &'static str = Box::leak(format!("{provider}{wrong}").into_boxed_str());
             assert!(parse(table).is_err(), "{wrong}");
         }

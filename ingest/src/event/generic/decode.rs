@@ -84,7 +84,7 @@ impl<'a> Decoder<'a> {
         self.out.push('{');
         for (n, field) in layout.fields[..layout.top].iter().enumerate() {
             if layout.may_end_early && self.cursor.is_empty() && field_takes_bytes(field) {
-                self.notes.ended_early = true;
+                self.notes.ended_early = !layout.is_for_many_versions;
                 break;
             }
             if n > 0 {

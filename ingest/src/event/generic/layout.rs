@@ -150,6 +150,8 @@ pub(super) struct Layout {
     pub top: usize,
     /// An event may end before its last fields: the writer was of an earlier version.
     pub may_end_early: bool,
+    /// The layout stands for several versions, so an early end is nothing to count.
+    pub is_for_many_versions: bool,
 }
 
 /// Why a schema could not be compiled.

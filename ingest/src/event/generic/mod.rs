@@ -327,13 +327,9 @@ impl Schemas {
         let own = |index: &u32| Some((self.layouts.get(*index as usize)?, &self.maps[..]));
         match *id {
             EventId::Manifest { provider, id, version, .. } => {
-                match self.events.get(&(provider, id, version)) {
-                    Some(index) => match builtin::correction(provider, id, version) {
-                        Some(layout) => Some((layout, &[][..])),
-                        None => own(index),
-                    },
-                    None => builtin::layout(provider, id, version).map(|l| (l, &[][..])),
-                }
+                let noted = self.events.get(&(provider, id, version));
+                builtin::layout(provider, id, version, noted.is_some())
+                    .or_else(|| noted.and_then(own))
             }
             EventId::Classic { class, opcode, version, .. } => {
                 self.classic.get(&(class, opcode, version)).and_then(own)
