@@ -18,8 +18,8 @@ CREATE OR REPLACE MACRO fisher_exact(
             least(with_first + without_first, with_first + with_second) + 1
         ),
         lambda x: CASE
-            WHEN table_ln_probability(x, with_first + without_first - x, with_first + with_second - x,
-                    without_second - with_first + x)
+            WHEN table_ln_probability(x, with_first + without_first - x,
+                    with_first + with_second - x, without_second - with_first + x)
                 <= table_ln_probability(with_first, without_first, with_second, without_second)
                     + 1e-7
             THEN exp(table_ln_probability(x, with_first + without_first - x,
