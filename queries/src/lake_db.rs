@@ -176,7 +176,6 @@ fn creations(catalog: &Catalog, sources: &Sources) -> Vec<Creation> {
     all.push(view(&symbol::TABLE, &columns(&symbol::TABLE, ""), &sources.symbols()));
     all.push(frame_view(sources));
     all.extend(domain::NAME_MACROS.iter().map(|(name, names, doc)| name_macro(name, names, doc)));
-    all.push(tag_macro());
     all.extend(catalog.blocks.iter().map(|(_, block)| statement(block, &block.doc)));
     for question in &catalog.questions {
         let doc = format!("{} {}", question.question, parameter_text(question.parameters()));
@@ -269,17 +268,6 @@ fn name_macro(name: &str, names: &[domain::Name], doc: &str) -> Creation {
         "CREATE OR REPLACE MACRO {name}(x) AS\nCASE x{arms}\n    ELSE CAST(x AS VARCHAR)\nEND"
     );
     Creation { sql, comments: vec![format!("COMMENT ON MACRO {name} IS {}", quote(doc))] }
-}
-
-/// `tag(trace_id, 'k')`: one tag of a recording.
-fn tag_macro() -> Creation {
-    let doc = "Value of a tag of a recording (trace.tags), by trace_id and name; NULL if it has none.";
-    Creation {
-        sql: "CREATE OR REPLACE MACRO tag(id, name) AS (\n    SELECT any_value(t.tags[name])\n    \
-              FROM trace AS t\n    WHERE t.trace_id = id\n)"
-            .into(),
-        comments: vec![format!("COMMENT ON MACRO tag IS {}", quote(doc))],
-    }
 }
 
 /// A statement of an SQL file with its comment.

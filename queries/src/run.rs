@@ -53,8 +53,8 @@ pub struct Request {
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// Its type, as DuckDB names it.
-    pub sql_type: String,
+    /// Whether it holds numbers.
+    pub numeric: bool,
 }
 
 /// Takes an answer row by row.
@@ -223,10 +223,9 @@ impl Lake {
             let counts = needs::evidence_sql(need);
             from += &format!(" LEFT JOIN ({counts}) AS n{at} ON n{at}.trace_id = t.trace_id");
         }
-        // The glob is the one of the macros: any case.
-        from += " WHERE ? IS NULL OR lower(t.name) GLOB lower(?) ORDER BY t.name";
+        from += " WHERE glob_matches(t.name, CAST(? AS VARCHAR)) ORDER BY t.name, t.trace_id";
         let mut statement = self.conn.prepare(&(select + &from))?;
-        let mut rows = statement.query(duckdb::params![trace, trace])?;
+        let mut rows = statement.query(duckdb::params![trace])?;
         let mut out = Vec::new();
         while let Some(row) = rows.next()? {
             let mut missing = Vec::new();
@@ -288,8 +287,8 @@ impl Lake {
         Ok(count)
     }
 
-    /// The columns a question answers with: name and type.
-    pub fn describe(&self, question: &Question) -> Result<Vec<Column>, Error> {
+    /// The columns a question answers with: name and type as DuckDB names it.
+    pub fn describe(&self, question: &Question) -> Result<Vec<(String, String)>, Error> {
         let nulls: Vec<String> = question
             .parameters()
             .iter()
@@ -298,9 +297,7 @@ impl Lake {
             .collect();
         let sql = format!("DESCRIBE FROM {}({})", question.name, nulls.join(", "));
         let mut statement = self.conn.prepare(&sql)?;
-        let rows = statement.query_map([], |row| {
-            Ok(Column { name: row.get(0)?, sql_type: row.get(1)? })
-        })?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 }
@@ -340,7 +337,9 @@ fn output_path(path: &Path) -> PathBuf {
 fn columns_of(statement: &duckdb::Statement<'_>) -> Vec<Column> {
     let schema = statement.schema();
     let fields = schema.fields().iter();
-    fields.map(|f| Column { name: f.name().clone(), sql_type: f.data_type().to_string() }).collect()
+    fields
+        .map(|f| Column { name: f.name().clone(), numeric: f.data_type().is_numeric() })
+        .collect()
 }
 
 /// The question called `name`, or the error that suggests others.
