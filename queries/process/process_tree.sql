@@ -4,8 +4,8 @@
 --
 -- Every process under its parent, siblings in order of their start. A parent that ended before the
 -- recording is not there: its children stand at depth 0. A process that is its own ancestor, which
--- only a damaged trace shows, stands at depth 0 too. With a process pattern, the tree holds what matches and
--- everything below it; with a window, what was alive in it.
+-- only a damaged trace shows, stands at depth 0 too. With a process pattern, the tree holds what
+-- matches and everything below it; with a window, what was alive in it.
 --
 -- needs:   process
 -- source:  https://randomascii.wordpress.com/2017/07/09/ "24-core CPU and I can't move my mouse", Bruce Dawson, 2017

@@ -200,7 +200,8 @@ impl Question {
 
 /// Reads a question's file.
 pub fn question(file: &str, text: &str) -> Result<Question, FileError> {
-    let error = |line, message: &str| FileError { file: file.into(), line, message: message.into() };
+    let error =
+        |line, message: &str| FileError { file: file.into(), line, message: message.into() };
     let mut all = statements(file, text)?;
     let statement = match all.len() {
         1 => all.remove(0),
@@ -242,7 +243,9 @@ impl Prose {
         for (number, line) in doc.lines().enumerate() {
             let at = first_line + number;
             let text = line.trim();
-            if let Some((key, value)) = key_line(text) {
+            // Inside a paragraph a colon is only a colon, unless the word before it is a key.
+            let key = key_line(text).filter(|(key, _)| !open || KEYS.iter().any(|(k, _)| k == key));
+            if let Some((key, value)) = key {
                 let Some((_, many)) = KEYS.iter().find(|(k, _)| *k == key) else {
                     let known: Vec<_> = KEYS.iter().map(|(k, _)| *k).collect();
                     let known = known.join(", ");
@@ -252,11 +255,15 @@ impl Prose {
                     return Err(error(at, format!("key '{key}' twice")));
                 }
                 keys.push((key.into(), at, value.into()));
+                open = false;
             } else if text.is_empty() {
                 open = false;
             } else if let Some((_, _, value)) = keys.last_mut() {
                 if !line.starts_with("  ") {
-                    return Err(error(at, "prose after the keys (indent what continues one)".into()));
+                    return Err(error(
+                        at,
+                        "prose after the keys (indent what continues one)".into(),
+                    ));
                 }
                 value.push(' ');
                 value.push_str(text);
@@ -309,7 +316,8 @@ fn statement(
     body: &[Token<'_>],
 ) -> Result<Statement, FileError> {
     let first = body[0];
-    let error = |line, message: &str| FileError { file: file.into(), line, message: message.into() };
+    let error =
+        |line, message: &str| FileError { file: file.into(), line, message: message.into() };
     let words: Vec<Token<'_>> = body.iter().copied().filter(|t| t.kind != Kind::Comment).collect();
     let begins = |at: usize, word: &str| words.get(at).is_some_and(|t| t.is(word));
     if !(begins(0, "CREATE") && begins(1, "OR") && begins(2, "REPLACE")) {

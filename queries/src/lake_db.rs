@@ -18,6 +18,7 @@ use etwas_schema::{TABLES, TRACE_START, Table, domain, symbol};
 use crate::catalog::{Catalog, catalog};
 use crate::error::Error;
 use crate::front_matter::{Creates, Parameter, Statement};
+use crate::lexer::{Kind, tokens};
 use crate::needs;
 
 /// File name of the database inside a lake.
@@ -42,9 +43,12 @@ struct Creation {
     comments: Vec<String>,
 }
 
-/// Whether the folder is a lake: it has recordings, or the empty tables, or the database.
+/// The file by which whoever makes a lake marks it.
+const MARKER: &str = "etwas.json";
+
+/// Whether the folder is a lake: it has the marker, or recordings, or the empty tables.
 pub fn is_lake(root: &Path) -> bool {
-    root.join(DATABASE).is_file() || root.join(EMPTY).is_dir() || has_recordings(root)
+    root.join(MARKER).is_file() || root.join(EMPTY).is_dir() || has_recordings(root)
 }
 
 /// Whether at least one recording is published.
@@ -171,9 +175,10 @@ fn creations(catalog: &Catalog, sources: &Sources) -> Vec<Creation> {
     let mut all: Vec<Creation> = TABLES
         .iter()
         .filter(|t| t.name != "frame")
-        .map(|t| view(t, &columns(t, ""), &sources.recordings(t)))
+        .map(|t| view(t, &columns(t), &format!("{} AS r", sources.recordings(t))))
         .collect();
-    all.push(view(&symbol::TABLE, &columns(&symbol::TABLE, ""), &sources.symbols()));
+    let symbols = format!("{} AS r", sources.symbols());
+    all.push(view(&symbol::TABLE, &columns(&symbol::TABLE), &symbols));
     all.push(frame_view(sources));
     all.extend(domain::NAME_MACROS.iter().map(|(name, names, doc)| name_macro(name, names, doc)));
     all.extend(catalog.blocks.iter().map(|(_, block)| statement(block, &block.doc)));
@@ -190,7 +195,7 @@ fn creations(catalog: &Catalog, sources: &Sources) -> Vec<Creation> {
 fn view(table: &Table, columns: &[(String, String, String)], from: &str) -> Creation {
     let list: Vec<String> = columns
         .iter()
-        .map(|(name, sql, _)| match *sql == quote_name(name) {
+        .map(|(name, sql, _)| match *sql == format!("r.{}", quote_name(name)) {
             true => sql.clone(),
             false => format!("{sql} AS {}", quote_name(name)),
         })
@@ -209,33 +214,51 @@ fn view(table: &Table, columns: &[(String, String, String)], from: &str) -> Crea
 }
 
 /// Name, expression and documentation of every column a view shows: stored, derived, `time`.
-fn columns(table: &Table, alias: &str) -> Vec<(String, String, String)> {
+///
+/// Every column is qualified: the parameters of a macro that reads a view reach into the view, and
+/// an unqualified column of the same name would become the parameter.
+fn columns(table: &Table) -> Vec<(String, String, String)> {
     let mut out = vec![(
         "trace_id".to_owned(),
-        format!("{alias}{}", quote_name("trace_id")),
+        "r.\"trace_id\"".to_owned(),
         "Recording that the row belongs to.".to_owned(),
     )];
     for c in table.columns {
-        out.push((c.name.into(), format!("{alias}{}", quote_name(c.name)), one_line(c.doc)));
+        out.push((c.name.into(), format!("r.{}", quote_name(c.name)), one_line(c.doc)));
     }
     for d in table.derived {
-        out.push((d.name.into(), format!("({})", d.sql), one_line(d.doc)));
+        out.push((d.name.into(), qualified(table, d.sql), one_line(d.doc)));
     }
     if let Some(instant) = table.instant() {
         // A damaged instant may lie outside what a time can hold: then there is none.
-        let sql = format!("try(make_timestamp_ns({alias}{TRACE_START} + {alias}{}))", instant.name);
+        let sql = format!("try(make_timestamp_ns(r.{TRACE_START} + r.{}))", instant.name);
         out.push(("time".into(), sql, format!("Wall-clock time (UTC) of {}.", instant.name)));
     }
     out
 }
 
+/// An expression with the table's columns qualified.
+fn qualified(table: &Table, sql: &str) -> String {
+    let mut out = String::new();
+    let mut at = 0;
+    for token in tokens(sql) {
+        if token.kind == Kind::Word && table.columns.iter().any(|c| c.name == token.text) {
+            out.push_str(&sql[at..token.start]);
+            out.push_str("r.");
+            at = token.start;
+        }
+    }
+    out + &sql[at..]
+}
+
 /// `frame`, with names from its own columns (managed code) or from the lake's symbols.
 fn frame_view(sources: &Sources) -> Creation {
     let table = etwas_schema::table("frame").expect("the schema declares frame");
-    let mut columns = columns(table, "f.");
+    let mut columns = columns(table);
     for (name, sql, _) in &mut columns {
         if name == "function" || name == "function_offset" {
-            *sql = format!("CASE WHEN f.\"function\" IS NULL THEN s.found.\"{name}\" ELSE {sql} END");
+            *sql =
+                format!("CASE WHEN r.\"function\" IS NULL THEN s.found.\"{name}\" ELSE {sql} END");
         }
     }
     for name in ["source_file", "source_line"] {
@@ -246,13 +269,13 @@ fn frame_view(sources: &Sources) -> Creation {
     // One name for a place, the richer source first ('pdb' before 'export'), so that symbols
     // found twice never double a frame.
     let symbols = format!(
-        "SELECT module_id, rva, max_by({{'function': \"function\", \
-         'function_offset': function_offset, 'source_file': source_file, \
-         'source_line': source_line}}, source) AS found\n    FROM {}\n    GROUP BY module_id, rva",
+        "SELECT y.module_id, y.rva, max_by({{'function': y.\"function\", \
+         'function_offset': y.function_offset, 'source_file': y.source_file, \
+         'source_line': y.source_line}}, y.source) AS found\n    FROM {} AS y\n    GROUP BY ALL",
         sources.symbols()
     );
     let from = format!(
-        "{} AS f\nLEFT JOIN (\n    {symbols}\n) AS s ON s.module_id = f.module_id AND s.rva = f.rva",
+        "{} AS r\nLEFT JOIN (\n    {symbols}\n) AS s ON s.module_id = r.module_id AND s.rva = r.rva",
         sources.recordings(table)
     );
     view(table, &columns, &from)
@@ -349,8 +372,7 @@ fn needs_views(catalog: &Catalog) -> Vec<Creation> {
          n(question, need, record_with)\nWHERE n.question IS NOT NULL",
         pairs.join(",\n    ")
     );
-    let counts =
-        format!("CREATE OR REPLACE VIEW evidence AS\n{}", parts.join("\nUNION ALL\n"));
+    let counts = format!("CREATE OR REPLACE VIEW evidence AS\n{}", parts.join("\nUNION ALL\n"));
     let comment = |view: &str, doc: &str| format!("COMMENT ON VIEW {view} IS {}", quote(doc));
     vec![
         Creation {
@@ -404,26 +426,30 @@ fn create_all(conn: &Connection, creations: &[Creation]) -> Result<Vec<usize>, E
 /// Writes the database aside and renames it. Returns the order in which things were created.
 fn write_database(root: &Path, all: &[Creation], fingerprint: &str) -> Result<Vec<usize>, Error> {
     let aside = root.join(format!(".{DATABASE}.{}", std::process::id()));
-    let _ = fs::remove_file(&aside);
+    // DuckDB takes what follows a `?` in a path for options; such a lake's file is made elsewhere.
+    let odd = root.to_string_lossy().contains('?');
+    let elsewhere = std::env::temp_dir().join(format!("etwas-{}.duckdb", std::process::id()));
+    let made = if odd { &elsewhere } else { &aside };
+    let _ = fs::remove_file(made);
     let written = (|| {
         let conn = Connection::open_in_memory()?;
         conn.execute_batch(&format!(
             "SET autoinstall_known_extensions = false; SET autoload_known_extensions = false;
              ATTACH {} AS {ALIAS} (STORAGE_VERSION '{STORAGE_VERSION}'); USE {ALIAS};",
-            quote(&duckdb_path(&aside))
+            quote(&duckdb_path(made))
         ))?;
         let order = create_all(&conn, all)?;
         conn.execute_batch(&info_view(root, fingerprint))?;
         conn.execute_batch(&format!("USE memory; DETACH {ALIAS};"))?;
-        Ok(order)
-    })();
-    match written {
-        Ok(order) => rename(&aside, &root.join(DATABASE)).map(|()| order),
-        Err(error) => {
-            let _ = fs::remove_file(&aside);
-            Err(error)
+        if odd {
+            fs::copy(made, &aside).map_err(|e| Error::File { path: aside.clone(), source: e })?;
         }
+        rename(&aside, &root.join(DATABASE)).map(|()| order)
+    })();
+    if written.is_err() || odd {
+        let _ = fs::remove_file(made);
     }
+    written
 }
 
 /// `lake_info`: which etwas wrote the file, for which folder and with which contents.

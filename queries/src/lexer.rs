@@ -106,7 +106,7 @@ fn next(rest: &str, first: char) -> (Kind, usize) {
             let number = |c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.');
             (Kind::Number, rest.find(number).unwrap_or(rest.len()))
         }
-        _ if rest.starts_with(":=") || rest.starts_with("::") => (Kind::Symbol, 2),
+        _ if [":=", "::", "//"].iter().any(|two| rest.starts_with(two)) => (Kind::Symbol, 2),
         c => (Kind::Symbol, c.len_utf8()),
     }
 }

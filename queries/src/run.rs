@@ -337,9 +337,7 @@ fn output_path(path: &Path) -> PathBuf {
 fn columns_of(statement: &duckdb::Statement<'_>) -> Vec<Column> {
     let schema = statement.schema();
     let fields = schema.fields().iter();
-    fields
-        .map(|f| Column { name: f.name().clone(), numeric: f.data_type().is_numeric() })
-        .collect()
+    fields.map(|f| Column { name: f.name().clone(), numeric: f.data_type().is_numeric() }).collect()
 }
 
 /// The question called `name`, or the error that suggests others.

@@ -8,7 +8,7 @@
 --
 -- needs:   trace
 -- source:  https://learn.microsoft.com/windows-hardware/test/wpt/built-in-recording-profiles "Built-in recording profiles", Microsoft
--- caveats: That a table has rows does not say that it covers the whole recording; `gaps` and `health` tell.
+-- caveats: That a table has rows does not say that it covers the whole recording: see `health`.
 -- key:     question
 -- status:  draft
 CREATE OR REPLACE MACRO answerable(
