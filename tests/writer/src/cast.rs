@@ -42,6 +42,7 @@ pub(crate) struct Image {
 pub(crate) struct Cast {
     pub(crate) threads: Vec<Thread>,
     pub(crate) images: Vec<Image>,
+    of_tid: BTreeMap<u32, Vec<usize>>,
     symbols: BTreeMap<String, Vec<(String, u64)>>,
     bases: BTreeMap<String, (u64, u64)>,
     next_kernel: u64,
@@ -55,6 +56,7 @@ impl Cast {
         Cast {
             threads: Vec::new(),
             images: Vec::new(),
+            of_tid: BTreeMap::new(),
             symbols: BTreeMap::new(),
             bases: BTreeMap::new(),
             next_kernel: 0,
@@ -65,7 +67,8 @@ impl Cast {
 
     /// The thread that `tid` means at a time: alive then, else the last to have begun before.
     pub(crate) fn thread(&self, tid: u32, at_ns: Ns) -> Option<&Thread> {
-        let same = || self.threads.iter().filter(|t| t.tid == tid);
+        let places = self.of_tid.get(&tid).map_or(&[][..], Vec::as_slice);
+        let same = || places.iter().map(|&at| &self.threads[at]);
         let alive = same().filter(|t| {
             t.start_ns.is_none_or(|s| s <= at_ns) && t.end_ns.is_none_or(|e| at_ns <= e)
         });
@@ -74,6 +77,12 @@ impl Cast {
             .max_by_key(|t| t.start_ns)
             .or_else(|| begun.max_by_key(|t| t.start_ns))
             .or(same().next())
+    }
+
+    /// Adds a thread.
+    pub(crate) fn add_thread(&mut self, thread: Thread) {
+        self.of_tid.entry(thread.tid).or_default().push(self.threads.len());
+        self.threads.push(thread);
     }
 
     /// The process of a thread at a time; 0 for the idle thread and for strangers.
@@ -109,7 +118,11 @@ impl Cast {
 
     /// Adds an image; without a base it gets one, the same for every process that loads it.
     pub(crate) fn add_image(&mut self, mut image: Image, base: Option<u64>) {
-        let key = format!("{}@{:x?}", image.name.to_lowercase(), base);
+        // What is loaded at one address stays at one address, whatever its name.
+        let key = match base {
+            Some(base) => format!("@{base:x}"),
+            None => image.name.to_lowercase(),
+        };
         let known = self.bases.get(&key).copied();
         let (base64, base32) = known.unwrap_or_else(|| self.place(&image, base));
         self.bases.insert(key, (base64, base32));
@@ -263,8 +276,8 @@ mod tests {
     fn a_reused_tid_means_the_thread_of_its_time() {
         let mut cast = Cast::new(true);
         let thread = |pid, start_ns, end_ns| Thread { tid: 7, pid, prio: 8, start_ns, end_ns };
-        cast.threads.push(thread(1, None, Some(100)));
-        cast.threads.push(thread(2, Some(200), None));
+        cast.add_thread(thread(1, None, Some(100)));
+        cast.add_thread(thread(2, Some(200), None));
         assert_eq!(cast.pid_of(7, 50), 1);
         assert_eq!(cast.pid_of(7, 150), 1);
         assert_eq!(cast.pid_of(7, 250), 2);

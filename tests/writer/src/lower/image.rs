@@ -231,7 +231,8 @@ impl Lower {
         }
         if let Some(version) = &line.file_version {
             let mut body = self.body(at.file);
-            body.u32(line.size as u32).u32(line.timestamp).z16(&line.name).z16("A program");
+            body.u32(line.size as u32).u32(line.timestamp);
+            body.z16(line.original.as_ref().unwrap_or(&line.name)).z16("A program");
             body.z16(version).z16(version).z16("English").z16("Product").z16("Company");
             body.z16(version).z16("0000").z16("0000");
             self.push_full(at, &FullHeader { opcode: 64, version: 0, ..header }, &body)?;

@@ -152,7 +152,7 @@ impl Lower {
             body.u32(line.pid);
         } else {
             let dead = matches!(opcode, 0x02 | 0x27);
-            let exit = if dead || line.exit != 0 && !rundown { line.exit } else { STILL_ACTIVE };
+            let exit = if dead { line.exit } else { STILL_ACTIVE };
             if opcode == 0x27 && version == 4 {
                 version = line.version.unwrap_or(5);
             }

@@ -78,7 +78,7 @@ impl Lower {
         let tid = field32(reader.need_word("a thread id")?)?;
         let life = read_life(reader)?;
         let base: u8 = reader.or("base", 8)?;
-        self.cast.threads.push(Thread {
+        self.cast.add_thread(Thread {
             tid,
             pid: reader.need("pid")?,
             prio: reader.or("prio", base as i8)?,
@@ -99,7 +99,7 @@ impl Lower {
         let start_ns = if operation == "start" { reader.statement.time_ns } else { None };
         let pid = reader.need("pid")?;
         let prio = reader.or("prio", base as i8)?;
-        self.cast.threads.push(Thread { tid, pid, prio, start_ns, end_ns: None });
+        self.cast.add_thread(Thread { tid, pid, prio, start_ns, end_ns: None });
         Ok(())
     }
 
@@ -186,7 +186,7 @@ impl Lower {
         });
         let place = doer.and_then(|tid| self.cpu_of(tid, ns));
         let at = At { file, ns, cpu: cpu.or(place).unwrap_or(0) };
-        self.push_system(at, actor, 0x0500 | u16::from(opcode), version.min(3), &body)
+        self.push_system(at, actor, 0x0500 | u16::from(opcode), version, &body)
     }
 }
 
