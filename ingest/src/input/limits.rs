@@ -16,10 +16,6 @@ pub const FOLDER_DEPTH_MAX: usize = 256;
 /// How many inputs one run accepts, so that a wrong argument such as `/` ends.
 pub const INPUTS_MAX: usize = 1_000_000;
 
-/// Below this size no ratio is judged: small files cannot hurt, and preallocated traces are mostly
-/// zeros, which shrink a thousandfold.
-pub const RATIO_FLOOR_BYTES: u64 = 256 << 20;
-
 /// Size of the buffer that members are copied through.
 const COPY_BYTES: usize = 256 << 10;
 
@@ -28,9 +24,12 @@ const COPY_BYTES: usize = 256 << 10;
 pub struct Limits {
     /// Uncompressed bytes of one member. Real traces are below; a bomb would fill the disk.
     pub member_bytes: u64,
-    /// Uncompressed bytes per compressed byte, above [`RATIO_FLOOR_BYTES`]. Deflate cannot exceed
+    /// Uncompressed bytes per compressed byte, above `ratio_floor_bytes`. Deflate cannot exceed
     /// 1,032; zstd and LZMA can reach any ratio, and do so only for bombs.
     pub ratio: u64,
+    /// Below this size no ratio is judged: small files cannot hurt, and preallocated traces are
+    /// mostly zeros, which shrink a thousandfold.
+    pub ratio_floor_bytes: u64,
     /// Members of one archive, traces or not: each is listed in memory.
     pub members: u64,
     /// Memory of one decompressor: 256 MiB is the largest dictionary that common tools choose by
@@ -40,7 +39,13 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { member_bytes: 64 << 30, ratio: 2_000, members: 20_000, dictionary_bytes: 272 << 20 }
+        Self {
+            member_bytes: 64 << 30,
+            ratio: 2_000,
+            ratio_floor_bytes: 256 << 20,
+            members: 20_000,
+            dictionary_bytes: 272 << 20,
+        }
     }
 }
 
@@ -50,7 +55,7 @@ impl Limits {
         if size > self.member_bytes {
             return Err(InputError::TooLarge { limit: self.member_bytes });
         }
-        if size > RATIO_FLOOR_BYTES && size / compressed.max(1) > self.ratio {
+        if size > self.ratio_floor_bytes && size / compressed.max(1) > self.ratio {
             return Err(InputError::Ratio { limit: self.ratio });
         }
         Ok(())

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 pub use error::InputError;
-pub use limits::{ARCHIVE_DEPTH_MAX, FOLDER_DEPTH_MAX, INPUTS_MAX, Limits, RATIO_FLOOR_BYTES};
+pub use limits::{ARCHIVE_DEPTH_MAX, FOLDER_DEPTH_MAX, INPUTS_MAX, Limits};
 pub use recording::{FOLLOW_SECONDS_MAX, HeaderFacts, Recording, group, merge_duplicates};
 pub use scan::{expand, expand_from};
 pub use shard::Shard;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::archive::{self, ArchiveKind, BEGINNING_BYTES, Container, StreamKind};
 use super::limits::{FOLDER_DEPTH_MAX, INPUTS_MAX};
@@ -340,8 +340,11 @@ impl Scan<'_> {
     /// Adds an input unless the same bytes are already listed under an earlier name.
     fn add(&mut self, input: Input) {
         let place = input.place.canonical();
+        fn rank(input: &Input) -> (&str, usize, &str) {
+            (&input.path, input.relative.len(), &input.relative)
+        }
         match self.found.get(&place) {
-            Some(other) if other.path <= input.path => {}
+            Some(other) if rank(other) <= rank(&input) => {}
             _ => {
                 self.found.insert(place, input);
             }
@@ -430,18 +433,12 @@ impl Place {
     }
 }
 
-/// A path as text: forward slashes on every system, without a leading `./`.
+/// A path as text: forward slashes on every system, without `./` and slashes too many.
 fn shown(path: &Path) -> String {
-    let text = path.to_string_lossy();
+    let plain: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
+    let text = plain.to_string_lossy();
     let text = if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() };
-    let mut text = text.as_str();
-    while let Some(rest) = text.strip_prefix("./") {
-        text = rest.trim_start_matches('/');
-    }
-    match text {
-        "" => ".".to_owned(),
-        text => text.to_owned(),
-    }
+    if text.is_empty() && !path.as_os_str().is_empty() { ".".to_owned() } else { text }
 }
 
 /// Joins shown paths; the folder `.` is not shown.
