@@ -33,9 +33,15 @@ fn hex_byte(out: &mut String, byte: u8) {
 
 /// The inside of a string literal, without its quotes.
 pub(super) fn escaped(out: &mut String, text: &str) {
-    for c in text.chars() {
-        character(out, c);
+    // Most text needs no escape and is copied in one piece.
+    let mut rest = text;
+    let special = |b: u8| b < 0x20 || b == b'"' || b == b'\\';
+    while let Some(n) = rest.bytes().position(special) {
+        out.push_str(&rest[..n]);
+        character(out, char::from(rest.as_bytes()[n]));
+        rest = &rest[n + 1..];
     }
+    out.push_str(rest);
 }
 
 /// A string literal.
@@ -48,6 +54,7 @@ pub(super) fn string(out: &mut String, text: &str) {
 /// A string literal from UTF-16LE bytes (an even number of them).
 pub(super) fn string_utf16(out: &mut String, bytes: &[u8]) -> u32 {
     let mut replaced = 0;
+    out.reserve(bytes.len() / 2 + 2);
     out.push('"');
     let units = bytes.chunks_exact(2).map(|c| u16::from_le_bytes([c[0], c[1]]));
     for c in char::decode_utf16(units) {
@@ -90,7 +97,12 @@ pub(super) fn binary(out: &mut String, bytes: &[u8]) {
 
 /// `"0x1f"`.
 pub(super) fn hex(out: &mut String, value: u64) {
-    let _ = write!(out, "\"{value:#x}\"");
+    out.push_str("\"0x");
+    let digits = (64 - value.leading_zeros()).div_ceil(4).max(1);
+    for n in (0..digits).rev() {
+        out.push(char::from(HEX[(value >> (4 * n)) as usize & 15]));
+    }
+    out.push('"');
 }
 
 /// `"0xc0000005"`: status codes are known by all eight digits.
@@ -111,9 +123,7 @@ pub(super) fn unsigned(out: &mut String, mut value: u64) {
             break;
         }
     }
-    for &digit in &digits[at..] {
-        out.push(char::from(digit));
-    }
+    out.push_str(str::from_utf8(&digits[at..]).unwrap_or_default());
 }
 
 /// A signed number, all digits.
@@ -259,6 +269,9 @@ mod tests {
         assert_eq!(text(|o| float32(o, f32::NAN)), "\"NaN\"");
         assert_eq!(text(|o| float64(o, f64::NEG_INFINITY)), "\"-inf\"");
         assert_eq!(text(|o| hex(o, 0x1f)), "\"0x1f\"");
+        assert_eq!(text(|o| hex(o, 0)), "\"0x0\"");
+        assert_eq!(text(|o| hex(o, u64::MAX)), "\"0xffffffffffffffff\"");
+        assert_eq!(text(|o| hex(o, 0x100)), "\"0x100\"");
         assert_eq!(text(|o| status(o, 5)), "\"0x00000005\"");
     }
 
