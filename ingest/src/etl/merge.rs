@@ -40,6 +40,7 @@ pub struct Merge<'a> {
     clocks: Vec<Clock>,
     one_clock: bool,
     streams: Vec<Stream>,
+    open_bytes_limit: usize,
 }
 
 /// The buffers of one CPU of one file.
@@ -81,7 +82,13 @@ impl<'a> Merge<'a> {
                 streams.push(Stream { file: index, order, due, opened: 0, open: None });
             }
         }
-        Merge { files: files.to_vec(), clocks, one_clock, streams }
+        let files = files.to_vec();
+        Merge { files, clocks, one_clock, streams, open_bytes_limit: OPEN_BYTES_MAX }
+    }
+
+    /// The same merge with another limit than `OPEN_BYTES_MAX` on the bytes in open buffers.
+    pub fn with_open_bytes_limit(self, bytes: usize) -> Merge<'a> {
+        Merge { open_bytes_limit: bytes, ..self }
     }
 
     /// For each file the clock that gives nanoseconds since the start of the earliest one.
@@ -99,9 +106,9 @@ impl<'a> Merge<'a> {
     where
         F: FnMut(usize, &RawEvent<'_>),
     {
-        let Merge { files, clocks, one_clock, mut streams } = self;
+        let Merge { files, clocks, one_clock, mut streams, open_bytes_limit } = self;
         let mut heap = Heap::new(&streams);
-        let mut pool = Pool::new(&files);
+        let mut pool = Pool::new(&files, open_bytes_limit);
         while let Some((_, number)) = heap.top() {
             let limit = heap.second();
             let stream = &mut streams[number as usize];
@@ -218,6 +225,7 @@ fn due_times(buffers: &[BufferEntry], order: &[u32], key: impl Fn(i64) -> i64) -
 /// Open buffers, memory for the next ones, and the report.
 struct Pool<'a> {
     files: &'a [&'a EtlFile],
+    open_bytes_limit: usize,
     free: Vec<Vec<u8>>,
     raw: Vec<u8>,
     open_buffers: usize,
@@ -227,13 +235,14 @@ struct Pool<'a> {
 }
 
 impl<'a> Pool<'a> {
-    fn new(files: &'a [&'a EtlFile]) -> Pool<'a> {
+    fn new(files: &'a [&'a EtlFile], open_bytes_limit: usize) -> Pool<'a> {
         let report = MergeReport {
             files: vec![ScanReport::default(); files.len()],
             ..MergeReport::default()
         };
         Pool {
             files,
+            open_bytes_limit,
             free: Vec::new(),
             raw: Vec::new(),
             open_buffers: 0,
@@ -251,7 +260,7 @@ impl<'a> Pool<'a> {
         stream.opened += 1;
         let report = &mut self.report.files[stream.file];
         report.buffers += 1;
-        if self.open_bytes + entry.memory_bytes() > OPEN_BYTES_MAX {
+        if self.open_bytes + entry.memory_bytes() > self.open_bytes_limit {
             report.damaged_buffers += 1;
             let detail = "too many bytes in open buffers";
             report.damage.add(DamageKind::Limit, entry.offset, u64::from(entry.filled), detail);

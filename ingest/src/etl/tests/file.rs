@@ -1,9 +1,13 @@
 //! Opening a file: its header, its chain of buffers, and what is not an event trace.
 
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::build::{
     ANCHOR, Buffer, Head, SLOT, START, open, packed_file, plain_file, scan_all, times,
 };
-use crate::etl::{DamageKind, OpenError, scan_with_bytes};
+use crate::etl::{DamageKind, EtlFile, Merge, OpenError, Source, scan, scan_with_bytes};
 
 #[test]
 fn header_in_both_widths() {
@@ -127,4 +131,60 @@ fn open_ended_chain_of_odd_sizes() {
     }
     // Records of compressed buffers lie at their buffer.
     assert_eq!(seen[1].offset, file.buffers()[1].offset);
+}
+
+/// Bytes of which, after opening, only the first `there` can be read: the rest is gone, or fails.
+struct Failing {
+    bytes: Vec<u8>,
+    there: AtomicU64,
+    error: bool,
+}
+
+impl Source for Failing {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        let there = self.there.load(Ordering::Relaxed);
+        if self.error && offset + buf.len() as u64 > there {
+            return Err(io::Error::other("bad sector"));
+        }
+        let count = there.saturating_sub(offset).min(buf.len() as u64) as usize;
+        // Files may give less than was asked for.
+        self.bytes.read_at(offset, &mut buf[..count.min(1000)])
+    }
+
+    fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+}
+
+fn failing(error: bool) -> Arc<Failing> {
+    let buffers: Vec<Buffer> = (1..5).map(|n| Buffer::new(1, n).times(&[10 * n])).collect();
+    let bytes = plain_file(&Head::default(), &buffers);
+    let there = AtomicU64::new(bytes.len() as u64);
+    Arc::new(Failing { bytes, there, error })
+}
+
+#[test]
+fn a_file_that_shrinks_after_opening_is_cut() {
+    let source = failing(false);
+    let file = EtlFile::open(source.clone()).expect("opens");
+    source.there.store(3 * SLOT as u64 + 0x50, Ordering::Relaxed);
+    let report = scan(&file, |_| {}).expect("reads");
+    assert_eq!((report.records, report.damage.count(DamageKind::Truncated)), (3, 2));
+    let mut read = 0;
+    scan_with_bytes(&file, |part| read += part.len(), |_| {}).expect("reads");
+    assert_eq!(read, 3 * SLOT + 0x50);
+    let merged = Merge::new(&[&file]).run(|_, _| {}).expect("reads");
+    assert_eq!((merged.records, merged.files[0].damage.total()), (3, 2));
+}
+
+#[test]
+fn errors_of_reading_are_handed_on() {
+    let source = failing(true);
+    let file = EtlFile::open(source.clone()).expect("opens");
+    source.there.store(2 * SLOT as u64, Ordering::Relaxed);
+    assert!(scan(&file, |_| {}).is_err());
+    assert!(Merge::new(&[&file]).run(|_, _| {}).is_err());
+    source.there.store(10, Ordering::Relaxed);
+    let error = EtlFile::open(source).err().expect("refused");
+    assert_eq!(error.to_string(), "cannot be read: bad sector");
 }

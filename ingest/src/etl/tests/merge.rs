@@ -1,7 +1,7 @@
 //! The merge: order, wrapped files, damaged times, several files.
 
 use super::build::{ANCHOR, Buffer, Head, Random, START, open, packed_file, plain_file, system};
-use crate::etl::{EtlFile, Merge, MergeReport};
+use crate::etl::{DamageKind, EtlFile, Merge, MergeReport};
 
 /// Times, CPUs and files in the order of delivery, without header records.
 fn merged(files: &[&EtlFile]) -> (Vec<(i64, u16, usize)>, MergeReport) {
@@ -184,5 +184,27 @@ fn random_streams_come_out_as_a_stable_sort() {
         assert_eq!(order, expected, "round {round}");
         assert_eq!(report.out_of_order, 0);
         assert!(report.open_buffers_max <= usize::from(cpus) + 1);
+    }
+}
+
+#[test]
+fn buffers_over_the_memory_limit_are_lost_and_counted() {
+    let buffers = [
+        Buffer::new(1, 1).times(&[10, 50]),
+        Buffer::new(2, 2).times(&[20, 60]),
+        Buffer::new(3, 3).times(&[70, 80]),
+    ];
+    let file = open(plain_file(&Head::default(), &buffers)).expect("opens");
+    let need: usize = file.buffers()[1..3].iter().map(|buffer| buffer.file_bytes as usize).sum();
+    for (limit, expected) in
+        [(need, vec![10, 20, 50, 60, 70, 80]), (need - 1, vec![10, 50, 70, 80])]
+    {
+        let mut times = Vec::new();
+        let merge = Merge::new(&[&file]).with_open_bytes_limit(limit);
+        let report = merge.run(|_, event| times.push(event.ticks)).expect("reads");
+        assert_eq!(times[1..], expected, "limit {limit}");
+        let lost = u64::from(expected.len() < 6);
+        assert_eq!(report.files[0].damage.count(DamageKind::Limit), lost);
+        assert!(report.open_bytes_max <= limit);
     }
 }
