@@ -33,8 +33,17 @@ pub(crate) struct Image {
     pub(crate) base64: u64,
     pub(crate) base32: u64,
     pub(crate) size: u64,
+    pub(crate) timestamp: u32,
     pub(crate) load_ns: Option<Ns>,
     pub(crate) unload_ns: Option<Ns>,
+}
+
+impl Image {
+    /// Whether frames may call this image so: its file name, or that without its extension.
+    pub(crate) fn is_called(&self, module: &str) -> bool {
+        let (image, module) = (self.name.to_lowercase(), module.to_lowercase());
+        image == module || image.rsplit_once('.').is_some_and(|(stem, _)| stem == module)
+    }
 }
 
 /// Everyone and everything named by a scenario.
@@ -210,7 +219,7 @@ impl Cast {
     }
 
     fn image(&self, module: &str, pid: u32, at_ns: Ns) -> Option<&Image> {
-        let named = || self.images.iter().filter(|i| same_module(&i.name, module));
+        let named = || self.images.iter().filter(|i| i.is_called(module));
         let loaded = |i: &&Image| {
             i.load_ns.is_none_or(|l| l <= at_ns) && i.unload_ns.is_none_or(|u| at_ns <= u)
         };
@@ -222,11 +231,6 @@ impl Cast {
             .or_else(|| named().find(|i| i.pid == 0))
             .or_else(|| named().next())
     }
-}
-
-fn same_module(image: &str, module: &str) -> bool {
-    let (image, module) = (image.to_lowercase(), module.to_lowercase());
-    image == module || image.rsplit_once('.').is_some_and(|(stem, _)| stem == module)
 }
 
 fn split_frame(frame: &str) -> Result<(&str, Option<&str>, Option<u64>), String> {
@@ -252,6 +256,7 @@ mod tests {
             base64: 0,
             base32: 0,
             size: IMAGE_BYTES_DEFAULT,
+            timestamp: 0,
             load_ns: None,
             unload_ns: None,
         }

@@ -7,7 +7,7 @@
 //!
 //! The way of a scenario: `text` and `expand` (lines to statements), `truth` (questions and
 //! answers), `lower` (statements to records, one module for each class of events), `container`
-//! (records to buffers and files), `xpress` (compression).
+//! (records to buffers and files), `xpress` (compression), `portable` (images that name symbols).
 
 mod body;
 mod cast;
@@ -15,6 +15,7 @@ mod container;
 mod expand;
 mod lower;
 mod machine;
+mod portable;
 mod record;
 mod scenario;
 mod schedule;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! etwas-writer SCENARIO.txt... --out DIR [--compressed] [--bits 32|64] [--file-bits 32|64]
-//!              [--buffer BYTES] [--rotate]
+//!              [--buffer BYTES] [--rotate] [--symbols DIR]
 //! etwas-writer --check [SCENARIO.txt...] [--out fixtures/traces]
 //! ```
 
@@ -15,6 +15,7 @@ use etwas_writer::{OutFile, Scenario, Variant};
 struct Arguments {
     scenarios: Vec<PathBuf>,
     out: Option<PathBuf>,
+    symbols: Option<PathBuf>,
     variant: Variant,
     check: bool,
 }
@@ -31,14 +32,20 @@ fn main() -> ExitCode {
 }
 
 fn arguments() -> Result<Arguments, String> {
-    let mut found =
-        Arguments { scenarios: Vec::new(), out: None, variant: Variant::default(), check: false };
+    let mut found = Arguments {
+        scenarios: Vec::new(),
+        out: None,
+        symbols: None,
+        variant: Variant::default(),
+        check: false,
+    };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
         let number = |text: String| text.parse().map_err(|_| format!("'{text}' is no number"));
         match word.as_str() {
             "--out" => found.out = Some(value()?.into()),
+            "--symbols" => found.symbols = Some(value()?.into()),
             "--compressed" => found.variant.compressed = true,
             "--rotate" => found.variant.rotate = true,
             "--bits" => found.variant.bits = Some(number(value()?)? as u8),
@@ -62,19 +69,31 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     }
     fs::create_dir_all(out).map_err(|e| format!("{}: {e}", out.display()))?;
     for path in &arguments.scenarios {
-        for file in write(path, &arguments.variant)? {
-            let target = out.join(&file.name);
-            fs::write(&target, &file.bytes).map_err(|e| format!("{}: {e}", target.display()))?;
-            println!("{} {}", target.display(), file.bytes.len());
+        let scenario = read(path)?;
+        for file in scenario.write(&arguments.variant) {
+            save(out, &file)?;
+        }
+        if let Some(store) = &arguments.symbols {
+            for file in scenario.symbol_files() {
+                save(store, file)?;
+            }
         }
     }
     Ok(true)
 }
 
-fn write(path: &Path, variant: &Variant) -> Result<Vec<OutFile>, String> {
+fn read(path: &Path) -> Result<Scenario, String> {
     let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let scenario = Scenario::parse(&text).map_err(|e| format!("{}: {e}", path.display()))?;
-    Ok(scenario.write(variant))
+    Scenario::parse(&text).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+fn save(folder: &Path, file: &OutFile) -> Result<(), String> {
+    let target = folder.join(&file.name);
+    let fail = |e: std::io::Error| format!("{}: {e}", target.display());
+    fs::create_dir_all(target.parent().unwrap_or(folder)).map_err(fail)?;
+    fs::write(&target, &file.bytes).map_err(fail)?;
+    println!("{} {}", target.display(), file.bytes.len());
+    Ok(())
 }
 
 /// Compares every committed trace with what its scenario gives today.
@@ -87,7 +106,7 @@ fn check(arguments: &Arguments) -> Result<bool, String> {
     let mut unexplained = traces_in(&out)?;
     let mut fresh = true;
     for path in &scenarios {
-        for file in write(path, &Variant::default())? {
+        for file in read(path)?.write(&Variant::default()) {
             let target = out.join(&file.name);
             let Ok(known) = fs::read(&target) else { continue };
             unexplained.retain(|name| *name != file.name);

@@ -4,10 +4,12 @@
 //! again for the wished variant.
 
 use crate::Error;
+use crate::cast::Cast;
 use crate::container::{self, Layout};
 use crate::expand::{Line, expand};
 use crate::lower::{Lower, lower, settle};
 use crate::machine::{FileSpec, Machine};
+use crate::portable::Portable;
 use crate::text::Statement;
 use crate::truth::{Truth, extract};
 
@@ -62,7 +64,7 @@ pub struct OutFile {
 /// A symbol that the scenario's frames name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Symbol {
-    /// File name of the image, lower case.
+    /// Module as frames call it, lower case.
     pub module: String,
     /// Name of the function.
     pub name: String,
@@ -79,6 +81,7 @@ pub struct Scenario {
     files: Vec<FileSpec>,
     truths: Vec<Truth>,
     symbols: Vec<Symbol>,
+    symbol_files: Vec<OutFile>,
 }
 
 impl Scenario {
@@ -97,13 +100,14 @@ impl Scenario {
         let other = if files[0].machine.wide() { 32 } else { 64 };
         let variant = Variant { bits: Some(other), ..Variant::default() };
         lower(&statements, files.clone(), &variant)?;
-        let symbols = lowered
+        let symbols: Vec<Symbol> = lowered
             .cast
             .symbols()
             .map(|(module, name, rva)| Symbol { module: module.into(), name: name.into(), rva })
             .collect();
+        let symbol_files = symbol_files(&lowered.cast, &symbols);
         let name = name_of(&statements)?;
-        Ok(Scenario { name, statements, files, truths, symbols })
+        Ok(Scenario { name, statements, files, truths, symbols, symbol_files })
     }
 
     /// Writes the files of the scenario.
@@ -143,6 +147,32 @@ impl Scenario {
     pub fn symbols(&self) -> &[Symbol] {
         &self.symbols
     }
+
+    /// A symbol store for the scenario: small images whose exports name its symbols. Names are paths
+    /// below the store.
+    pub fn symbol_files(&self) -> &[OutFile] {
+        &self.symbol_files
+    }
+}
+
+fn symbol_files(cast: &Cast, symbols: &[Symbol]) -> Vec<OutFile> {
+    let mut files: Vec<OutFile> = Vec::new();
+    for image in &cast.images {
+        let mut exports: Vec<(&str, u64)> = symbols
+            .iter()
+            .filter(|s| image.is_called(&s.module))
+            .map(|s| (s.name.as_str(), s.rva))
+            .collect();
+        exports.sort_unstable();
+        let (name, timestamp, size) = (image.name.as_str(), image.timestamp, image.size);
+        let portable = Portable { name, timestamp, size, exports };
+        let path = portable.store_path();
+        if portable.exports.is_empty() || files.iter().any(|f| f.name == path) {
+            continue;
+        }
+        files.extend(portable.bytes().map(|bytes| OutFile { name: path, bytes }));
+    }
+    files
 }
 
 fn name_of(statements: &[Statement]) -> Result<String, Error> {

@@ -99,6 +99,7 @@ impl Lower {
             base64: 0,
             base32: 0,
             size: line.size,
+            timestamp: line.timestamp,
             load_ns: life.load_ns.or(timed),
             unload_ns: life.unload_ns,
         };
