@@ -7,7 +7,7 @@
 //! a bad buffer costs that buffer. Used by the survey and by the merge pass of a job.
 
 mod buffer;
-mod bytes;
+pub(crate) mod bytes;
 mod clock;
 mod damage;
 mod file;
