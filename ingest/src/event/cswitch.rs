@@ -45,7 +45,8 @@ impl CSwitch {
     /// the 16 bytes of version 1. `build` decides whether version 2 has a rank.
     pub fn decode(event: &RawEvent<'_>, version: u8, build: u32) -> Option<CSwitch> {
         let head = event.payload.first_chunk::<16>()?;
-        let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let word =
+            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let tail = event.payload.get(16..24).filter(|_| version >= 2);
         let version = if tail.is_some() { version } else { 1 };
         let old_tid = word(4);

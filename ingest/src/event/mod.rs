@@ -136,7 +136,9 @@ const MANIFEST_DATA_OPCODE: u8 = 254;
 pub fn decode<'a>(event: &RawEvent<'a>, build: u32) -> Event<'a> {
     match event.id {
         EventId::Kernel { hook, version } => kernel(event, hook, version, build),
-        EventId::Classic { class, opcode, version, .. } => classic(event, class, opcode, version, build),
+        EventId::Classic { class, opcode, version, .. } => {
+            classic(event, class, opcode, version, build)
+        }
         EventId::Manifest { provider, id, version, opcode, .. } => {
             if id == MANIFEST_DATA && opcode == MANIFEST_DATA_OPCODE {
                 return Event::Schema;
@@ -197,10 +199,7 @@ fn kernel_rare<'a>(event: &RawEvent<'a>, hook: u16, version: u8) -> Event<'a> {
         0x0501..=0x0504 => {
             or_malformed(Thread::decode(event, phase(opcode), version), Event::Thread)
         }
-        0x0525 => or_malformed(
-            event.payload.get(..88),
-            |_| Event::CSwitchBatch,
-        ),
+        0x0525 => or_malformed(event.payload.get(..88), |_| Event::CSwitchBatch),
         0x0530 => priority(PriorityKind::Dynamic),
         0x0531 => priority(PriorityKind::Base),
         0x0533 => priority(PriorityKind::Page),
@@ -224,7 +223,13 @@ fn kernel_rare<'a>(event: &RawEvent<'a>, hook: u16, version: u8) -> Event<'a> {
 }
 
 /// Classic events by class and opcode; the classes of the kernel are read as their hooks.
-fn classic<'a>(event: &RawEvent<'a>, class: Guid, opcode: u8, version: u16, build: u32) -> Event<'a> {
+fn classic<'a>(
+    event: &RawEvent<'a>,
+    class: Guid,
+    opcode: u8,
+    version: u16,
+    build: u32,
+) -> Event<'a> {
     if class == IMAGE_ID {
         return match opcode {
             0 | 36 | 64 => or_malformed(ImageIdentity::decode(event, opcode), Event::ImageIdentity),
@@ -261,7 +266,8 @@ fn manifest<'a>(event: &RawEvent<'a>, provider: Guid, id: u16, version: u8) -> O
         });
     }
     if provider == kernel_process::PROVIDER {
-        let priority = |kind| PriorityChange::decode_manifest(event, kind).map(Event::ManifestPriority);
+        let priority =
+            |kind| PriorityChange::decode_manifest(event, kind).map(Event::ManifestPriority);
         return Some(match id {
             1 | 2 | 15 => Event::ManifestProcess(ManifestProcess::decode(event, id, version)?),
             3 | 4 => Event::ManifestThread(kernel_process::decode_thread(event, id)?),

@@ -72,7 +72,8 @@ impl Mark<'_> {
         let wide = self.0.len() >= 4 && self.0[1] == 0 && self.0[3] == 0 && self.0[0] != 0;
         let event = self.0;
         if wide {
-            let end = event.chunks_exact(2).position(|u| u == [0, 0]).map_or(event.len() & !1, |n| n * 2);
+            let end =
+                event.chunks_exact(2).position(|u| u == [0, 0]).map_or(event.len() & !1, |n| n * 2);
             super::payload::Utf16(&event[..end]).text(repairs)
         } else {
             let end = event.iter().position(|b| *b == 0).unwrap_or(event.len());

@@ -171,7 +171,10 @@ impl Identity {
             if row.unique_key != 0 && fact.unique_key != 0 {
                 return row.unique_key == fact.unique_key;
             }
-            row.name.is_none() || fact.name.is_none() || row.name == fact.name || fact.phase == Phase::End
+            row.name.is_none()
+                || fact.name.is_none()
+                || row.name == fact.name
+                || fact.phase == Phase::End
         };
         let zombie = fact.phase == Phase::DcEnd || fact.phase == Phase::DcStart;
         let ended = self.process_lives.last(u64::from(fact.pid)).filter(|index| {
@@ -321,7 +324,8 @@ impl Identity {
         }
         let images = &mut self.images;
         let find = |images: &[ImageRow], pid: u32, base: u64, ns: i64| -> Option<usize> {
-            let list = by_place.get(&(base, false, pid)).or_else(|| by_place.get(&(base, true, 0)))?;
+            let list =
+                by_place.get(&(base, false, pid)).or_else(|| by_place.get(&(base, true, 0)))?;
             let exact = list.iter().find(|index| images[**index].seen_ns.contains(&ns));
             exact.or(if list.len() == 1 { list.first() } else { None }).copied()
         };
@@ -462,7 +466,10 @@ pub fn dos_path(path: &str, machine: &Machine) -> Option<String> {
         return Some(rest.to_owned());
     }
     if let Some(rest) = strip_prefix_ignoring_case(path, r"\SystemRoot") {
-        return machine.windows_dir.as_ref().map(|dir| format!("{}{rest}", dir.trim_end_matches('\\')));
+        return machine
+            .windows_dir
+            .as_ref()
+            .map(|dir| format!("{}{rest}", dir.trim_end_matches('\\')));
     }
     if path.as_bytes().get(1) == Some(&b':') {
         return Some(path.to_owned());

@@ -44,7 +44,13 @@ pub struct Lifetimes {
 impl Lifetimes {
     /// The lifetime that an event is about; a new one where none fits. Events must come in time order.
     /// `same` tells whether a known lifetime can be the one that the event describes.
-    pub fn observe(&mut self, id: u64, phase: Phase, ns: i64, same: impl Fn(usize) -> bool) -> usize {
+    pub fn observe(
+        &mut self,
+        id: u64,
+        phase: Phase,
+        ns: i64,
+        same: impl Fn(usize) -> bool,
+    ) -> usize {
         let last = self.by_id.get(&id).and_then(|list| list.last()).map(|index| *index as usize);
         let open = last.filter(|index| self.all[*index].until_ns == i64::MAX);
         match phase {
@@ -128,7 +134,8 @@ impl Lifetimes {
         let index = match list.as_slice() {
             [one] => *one as usize,
             many => {
-                let found = many.iter().rev().find(|index| self.all[**index as usize].from_ns <= ns);
+                let found =
+                    many.iter().rev().find(|index| self.all[**index as usize].from_ns <= ns);
                 *found? as usize
             }
         };

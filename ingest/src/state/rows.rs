@@ -120,7 +120,11 @@ impl<T: Copy + FromBytes + IntoBytes + Immutable> RowStore<T> {
 
     /// Gives out the oldest rows that no longer wait, as far as there are more than are to be kept.
     /// With `all`, every row.
-    pub fn drain(&mut self, all: bool, mut out: impl FnMut(&T)) -> io::Result<()> {
+    pub fn drain(
+        &mut self,
+        all: bool,
+        mut out: impl FnMut(&T) -> io::Result<()>,
+    ) -> io::Result<()> {
         while let Some(chunk) = self.chunks.front() {
             let beyond = (self.next - self.first) as usize >= self.keep + CHUNK_ROWS;
             if !all && (!beyond || chunk.open > 0) {
@@ -131,7 +135,7 @@ impl<T: Copy + FromBytes + IntoBytes + Immutable> RowStore<T> {
             match chunk.place {
                 Place::Memory(mut rows) => {
                     self.in_memory -= rows.len();
-                    rows.iter().for_each(&mut out);
+                    rows.iter().try_for_each(&mut out)?;
                     rows.clear();
                     self.spare.push(rows);
                 }
@@ -139,7 +143,7 @@ impl<T: Copy + FromBytes + IntoBytes + Immutable> RowStore<T> {
                     let mut rows = self.spare.pop().unwrap_or_default();
                     self.read_chunk(offset, chunk.rows, &mut rows)?;
                     self.free.push(offset);
-                    rows.iter().for_each(&mut out);
+                    rows.iter().try_for_each(&mut out)?;
                     rows.clear();
                     self.spare.push(rows);
                 }
@@ -213,17 +217,32 @@ mod tests {
             let seq = store.push(value, value == 0);
             assert_eq!(seq, value);
             if value % 1000 == 0 {
-                store.drain(false, |row| seen.push(*row)).unwrap();
+                store
+                    .drain(false, |row| {
+                        seen.push(*row);
+                        Ok(())
+                    })
+                    .unwrap();
             }
         }
         assert!(seen.is_empty());
         assert!(store.in_memory < 4 * CHUNK_ROWS, "{} rows in memory", store.in_memory);
         assert!(store.update(7, |row| *row = 7_000_000).unwrap());
         store.close(0);
-        store.drain(false, |row| seen.push(*row)).unwrap();
+        store
+            .drain(false, |row| {
+                seen.push(*row);
+                Ok(())
+            })
+            .unwrap();
         assert!(seen.len() as u64 >= total - 2 * CHUNK_ROWS as u64);
         assert!(!store.update(7, |_| ()).unwrap(), "it has been given out");
-        store.drain(true, |row| seen.push(*row)).unwrap();
+        store
+            .drain(true, |row| {
+                seen.push(*row);
+                Ok(())
+            })
+            .unwrap();
         let mut expected: Vec<u64> = (0..total).collect();
         expected[7] = 7_000_000;
         assert_eq!(seen, expected);

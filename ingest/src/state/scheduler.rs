@@ -11,7 +11,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use super::identity::{Identity, Index};
 use super::rows::{NO_SEQ, RowStore, Seq};
-use crate::event::cswitch::{CSwitch, READY_IN_DPC, READY_PROCESS_OUT, READY_STACK_OUT, ReadyThread};
+use crate::event::cswitch::{
+    CSwitch, READY_IN_DPC, READY_PROCESS_OUT, READY_STACK_OUT, ReadyThread,
+};
 
 /// A switch to another thread than the planned one shows within this time, or not at all.
 const REPAIR_NS: i64 = 2_000_000;
@@ -357,6 +359,25 @@ impl Scheduler {
         Ok(seq)
     }
 
+    /// A switch whose new thread nobody knows: the old thread leaves, and the CPU's record ends here.
+    pub fn stop(
+        &mut self,
+        identity: &mut Identity,
+        ts_ns: i64,
+        cpu: u16,
+        event: &CSwitch,
+    ) -> io::Result<()> {
+        let run = self.cpus.get_mut(usize::from(cpu)).and_then(Option::take);
+        let old = match run {
+            Some(run) => self.end_run(identity, run, ts_ns, cpu, event)?,
+            None => identity.thread_at(event.old_tid, ts_ns, cpu),
+        };
+        if event.old_tid != 0 {
+            self.leave(old, ts_ns, cpu, event);
+        }
+        Ok(())
+    }
+
     /// Ends the run that was open; gives the thread that really ran.
     fn end_run(
         &mut self,
@@ -587,7 +608,11 @@ impl Scheduler {
 
     /// A half of a ready event's stack came: its row, the switch that names it and the thread that still waits
     /// learn of it.
-    pub fn ready_stack(&mut self, seq: Seq, change: impl Fn(&mut u32, &mut u32)) -> io::Result<bool> {
+    pub fn ready_stack(
+        &mut self,
+        seq: Seq,
+        change: impl Fn(&mut u32, &mut u32),
+    ) -> io::Result<bool> {
         let mut target = None;
         let found = self.readies.update(seq, |row| {
             change(&mut row.kernel, &mut row.user);

@@ -88,11 +88,8 @@ impl Definitions {
         self.addresses.extend(frames.iter().take(FRAMES_MAX));
         // Kernel and user keys are two tables; the frames tell which one this is.
         let kernel = frames.first().is_some_and(|address| frames.is_kernel(address));
-        let definition = Definition {
-            ticks,
-            start: start as u32,
-            count: (self.addresses.len() - start) as u32,
-        };
+        let definition =
+            Definition { ticks, start: start as u32, count: (self.addresses.len() - start) as u32 };
         self.by_key.entry((key, kernel)).or_default().push(definition);
     }
 
@@ -147,7 +144,7 @@ pub struct Stacks {
     pub counts: StackCounts,
 }
 
-fn hash_of(value: &impl Hash) -> u64 {
+fn hash_of(value: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = FxHasher::default();
     value.hash(&mut hasher);
     hasher.finish()
@@ -358,14 +355,18 @@ impl Stacks {
     }
 
     /// Gives out stacks that have got an id since the last call: id and frame ids, innermost first.
-    pub fn drain_stacks(&mut self, mut out: impl FnMut(i64, &[i64])) {
+    pub fn drain_stacks(
+        &mut self,
+        mut out: impl FnMut(i64, &[i64]) -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
         let mut frames = Vec::new();
         for (id, kernel, user) in std::mem::take(&mut self.unwritten) {
             frames.clear();
             let ids = self.frames_of(kernel).iter().chain(self.frames_of(user));
             frames.extend(ids.map(|id| i64::from(*id) + 1));
-            out(i64::from(id), &frames);
+            out(i64::from(id), &frames)?;
         }
+        Ok(())
     }
 
     /// Stacks that have got an id but were not given out.
