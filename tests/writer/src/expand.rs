@@ -244,7 +244,8 @@ fn matching(text: &str) -> Option<usize> {
     None
 }
 
-/// Whole-number arithmetic: `+ - * / %`, parentheses, variables. Overflow is an error.
+/// Whole-number arithmetic: `+ - * / %`, parentheses, variables, and `= < >` which give 1 or 0.
+/// Overflow is an error.
 struct Expression<'a> {
     rest: &'a str,
     variables: &'a [(String, i128)],
@@ -254,7 +255,7 @@ struct Expression<'a> {
 impl<'a> Expression<'a> {
     fn evaluate(text: &'a str, variables: &'a [(String, i128)]) -> Result<i128, String> {
         let mut expression = Expression { rest: text, variables, depth: 0 };
-        let value = expression.sum()?;
+        let value = expression.comparison()?;
         expression.skip();
         if expression.rest.is_empty() { Ok(value) } else { Err(format!("'{text}' is no sum")) }
     }
@@ -268,6 +269,17 @@ impl<'a> Expression<'a> {
         let c = self.rest.chars().next().filter(|c| choices.contains(c))?;
         self.rest = &self.rest[c.len_utf8()..];
         Some(c)
+    }
+
+    fn comparison(&mut self) -> Result<i128, String> {
+        let left = self.sum()?;
+        let Some(sign) = self.take(&['=', '<', '>']) else { return Ok(left) };
+        let right = self.sum()?;
+        Ok(i128::from(match sign {
+            '=' => left == right,
+            '<' => left < right,
+            _ => left > right,
+        }))
     }
 
     fn sum(&mut self) -> Result<i128, String> {
@@ -301,7 +313,7 @@ impl<'a> Expression<'a> {
             if self.depth > 64 {
                 return Err("too many parentheses".into());
             }
-            let value = self.sum()?;
+            let value = self.comparison()?;
             self.depth -= 1;
             return self.take(&[')']).map(|_| value).ok_or_else(|| "')' is missing".into());
         }
@@ -340,6 +352,8 @@ mod tests {
             [1_000_000_000, 1_000_001_000, 1_000_011_000, 1_000_021_000, 2_000_000_000]
         );
         assert_eq!(all[3].reader().get::<u32>("tid"), Ok(Some(104)));
+        let all = run("a x=$((3 = 3) * 5 + (2 > 3) * 7 + (2 < 3))").unwrap();
+        assert_eq!(all[0].reader().get::<u32>("x"), Ok(Some(6)));
     }
 
     #[test]

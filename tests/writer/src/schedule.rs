@@ -250,6 +250,8 @@ struct Turns {
 }
 
 impl Turns {
+    /// Adds the runs. The last run of each thread leaves as `ending` says: nobody stays behind, ready
+    /// for ever, when the turns are over.
     fn write(
         &self,
         slots: i64,
@@ -258,26 +260,32 @@ impl Turns {
         schedule: &mut Schedule,
     ) -> Result<(), String> {
         let width = self.tids.len().min(self.cpus.len());
+        let mut last_of: HashMap<u32, usize> = HashMap::new();
         for (column, &cpu) in self.cpus.iter().take(width).enumerate() {
-            let mut open: Option<Run> = None;
+            let mut open: Option<usize> = None;
             for slot in 0..slots {
                 let at = (slot as usize * width + column) % self.tids.len();
                 let from_ns = self.from_ns + slot * self.quantum_ns;
-                let to_ns = (from_ns + self.quantum_ns).min(self.to_ns);
-                match &mut open {
-                    Some(run) if run.tid == self.tids[at] => run.to_ns = Some(to_ns),
+                let to_ns = Some((from_ns + self.quantum_ns).min(self.to_ns));
+                let (cpu, tid) = (cpu as u16, self.tids[at]);
+                match open {
+                    Some(place) if schedule.runs[place].tid == tid => {
+                        schedule.runs[place].to_ns = to_ns;
+                    }
                     _ => {
-                        let (cpu, tid) = (cpu as u16, self.tids[at]);
-                        let next = Run { cpu, tid, from_ns, to_ns: Some(to_ns), ..proto };
-                        if let Some(done) = open.replace(next) {
-                            schedule.push(done)?;
-                        }
+                        open = Some(schedule.runs.len());
+                        schedule.push(Run { cpu, tid, from_ns, to_ns, ..proto })?;
                     }
                 }
+                let place = open.unwrap_or_default();
+                let last = last_of.entry(tid).or_insert(place);
+                if schedule.runs[*last].to_ns < schedule.runs[place].to_ns {
+                    *last = place;
+                }
             }
-            if let Some(last) = open {
-                schedule.push(Run { shape: ending, ..last })?;
-            }
+        }
+        for place in last_of.into_values() {
+            schedule.runs[place].shape = ending;
         }
         Ok(())
     }
