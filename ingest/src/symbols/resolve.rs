@@ -96,17 +96,17 @@ impl Resolver {
         let mut outcome = ModuleNames::default();
         let pdb = identity.pdb();
         if let Some(key) = &pdb
-            && self.from_pdb(key, identity, rvas, &mut outcome)
+            && self.try_pdb(key, identity, rvas, &mut outcome)
         {
             return outcome;
         }
         let Some(image) = identity.image() else { return outcome };
-        let Some((linked, exports)) = self.from_image(&image, rvas, &mut outcome) else {
+        let Some((linked, exports)) = self.try_image(&image, rvas, &mut outcome) else {
             return outcome;
         };
         // The trace does not always know the PDB; the image does.
         if let (None, Some(key)) = (&pdb, linked)
-            && self.from_pdb(&key, identity, rvas, &mut outcome)
+            && self.try_pdb(&key, identity, rvas, &mut outcome)
         {
             return outcome;
         }
@@ -116,7 +116,7 @@ impl Resolver {
     }
 
     /// Fills the outcome from a PDB. False: none was found.
-    fn from_pdb(
+    fn try_pdb(
         &self,
         key: &PdbKey,
         identity: &ModuleIdentity,
@@ -138,7 +138,7 @@ impl Resolver {
         }
     }
 
-    fn from_image(
+    fn try_image(
         &self,
         key: &ImageKey,
         rvas: &[u32],

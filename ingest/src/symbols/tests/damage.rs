@@ -17,10 +17,9 @@ impl Random {
 }
 
 /// Resolves a damaged copy; the outcome is either names or a complaint.
-fn survives(lines: &[Truth], file: &str, content: &[u8], what: &str) -> usize {
-    let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join(file), content).unwrap();
-    let resolver = Resolver::new(&options(directory.path().to_str().unwrap()));
+fn survives(place: &Path, lines: &[Truth], file: &str, content: &[u8], what: &str) -> usize {
+    fs::write(place.join(file), content).unwrap();
+    let resolver = Resolver::new(&options(place.to_str().unwrap()));
     let outcome = resolver.resolve(&lines[0].identity, &probes(lines));
     assert!(outcome.source.is_some() || !outcome.complaints.is_empty(), "{what}: silence");
     outcome.names.len()
@@ -28,14 +27,21 @@ fn survives(lines: &[Truth], file: &str, content: &[u8], what: &str) -> usize {
 
 #[test]
 fn pdbs_cut_anywhere() {
+    let place = tempfile::tempdir().unwrap();
     for module in ["OpenConsole.exe", "conhost.exe"] {
         let lines = truth_of(module);
         let name = lines[0].identity.pdb_name.clone().unwrap();
         let content = fs::read(pdb_of(&lines[0].identity)).unwrap();
-        let whole = survives(&lines, &name, &content, "whole");
+        let whole = survives(place.path(), &lines, &name, &content, "whole");
         assert!(whole > 0);
         for cut in (0..content.len()).step_by(1021).chain(0..64) {
-            let names = survives(&lines, &name, &content[..cut], &format!("{module} cut at {cut}"));
+            let names = survives(
+                place.path(),
+                &lines,
+                &name,
+                &content[..cut],
+                &format!("{module} cut at {cut}"),
+            );
             assert!(names == 0 || names == whole, "{module} cut at {cut}: {names} of {whole}");
         }
     }
@@ -43,6 +49,7 @@ fn pdbs_cut_anywhere() {
 
 #[test]
 fn pdbs_with_flipped_bits() {
+    let place = tempfile::tempdir().unwrap();
     let seed = 0x9e37_79b9_7f4a_7c15;
     let mut random = Random(seed);
     for module in ["OpenConsole.exe", "lua51.dll", "conhost.exe"] {
@@ -56,7 +63,13 @@ fn pdbs_with_flipped_bits() {
                 let at = random.below(damaged.len());
                 damaged[at] ^= 1 << random.below(8);
             }
-            survives(&lines, &name, &damaged, &format!("{module} round {round} seed {seed:#x}"));
+            survives(
+                place.path(),
+                &lines,
+                &name,
+                &damaged,
+                &format!("{module} round {round} seed {seed:#x}"),
+            );
         }
         // Whole words set to extremes: counts, sizes, page numbers.
         for round in 0..100 {
@@ -64,13 +77,20 @@ fn pdbs_with_flipped_bits() {
             let at = random.below(damaged.len() / 4) * 4;
             let word: u32 = [u32::MAX, 0x7fff_ffff, 0x8000_0000, 1 << 20][random.below(4)];
             damaged[at..at + 4].copy_from_slice(&word.to_le_bytes());
-            survives(&lines, &name, &damaged, &format!("{module} word {round} at {at:#x}"));
+            survives(
+                place.path(),
+                &lines,
+                &name,
+                &damaged,
+                &format!("{module} word {round} at {at:#x}"),
+            );
         }
     }
 }
 
 #[test]
 fn every_word_of_the_page_directory() {
+    let place = tempfile::tempdir().unwrap();
     let lines = truth_of("cmd.exe");
     let content = fs::read(pdb_of(&lines[0].identity)).unwrap();
     let headers = 0..0x40usize;
@@ -79,32 +99,40 @@ fn every_word_of_the_page_directory() {
     for at in headers.chain(tail).step_by(4) {
         let mut damaged = content.clone();
         damaged[at..at + 4].copy_from_slice(&0xffff_fff0u32.to_le_bytes());
-        survives(&lines, "cmd.pdb", &damaged, &format!("word at {at:#x}"));
+        survives(place.path(), &lines, "cmd.pdb", &damaged, &format!("word at {at:#x}"));
     }
 }
 
 #[test]
 fn images_and_cabinets_damaged_anywhere() {
+    let place = tempfile::tempdir().unwrap();
     let lines = truth_of("win32u.dll");
     let image = fs::read(fixtures().join("bin/win32u.dll")).unwrap();
     let mut random = Random(0x1234_5678_9abc_def1);
     for cut in (0..image.len()).step_by(23) {
-        survives(&lines, "win32u.dll", &image[..cut], &format!("image cut at {cut}"));
+        survives(place.path(), &lines, "win32u.dll", &image[..cut], &format!("image cut at {cut}"));
     }
     for round in 0..400 {
         let mut damaged = image.clone();
         let at = random.below(damaged.len());
         damaged[at] ^= 1 << random.below(8);
-        survives(&lines, "win32u.dll", &damaged, &format!("image round {round}"));
+        survives(place.path(), &lines, "win32u.dll", &damaged, &format!("image round {round}"));
     }
+    let place = tempfile::tempdir().unwrap();
     let packed = cabinet("win32u.dll", &image);
     for cut in (0..packed.len()).step_by(31) {
-        survives(&lines, "win32u.dl_", &packed[..cut], &format!("cabinet cut at {cut}"));
+        survives(
+            place.path(),
+            &lines,
+            "win32u.dl_",
+            &packed[..cut],
+            &format!("cabinet cut at {cut}"),
+        );
     }
     for round in 0..200 {
         let mut damaged = packed.clone();
         let at = random.below(damaged.len());
         damaged[at] ^= 1 << random.below(8);
-        survives(&lines, "win32u.dl_", &damaged, &format!("cabinet round {round}"));
+        survives(place.path(), &lines, "win32u.dl_", &damaged, &format!("cabinet round {round}"));
     }
 }
