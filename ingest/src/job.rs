@@ -223,7 +223,7 @@ impl Finish<'_> {
             let header = file.header();
             health.add(Count::events_lost, u64::from(header.events_lost));
             health.add(Count::buffers_lost, u64::from(header.buffers_lost));
-            health.add(Count::buffers_damaged, report.damaged_buffers);
+            health.add(Count::buffers_damaged, damaged_buffers(file, report));
             health.add(Count::time_inversions, report.inversions);
             let between = file.damage_log().bytes_lost();
             health.add(Count::bytes_unreadable, between + report.bytes_lost());
@@ -285,7 +285,8 @@ impl Finish<'_> {
         }
         let found = self.files.iter().flat_map(EtlFile::damage);
         let found = found.chain(self.report.files.iter().flat_map(|report| report.damage.listed()));
-        if let Some(damage) = found.into_iter().next() {
+        // A CPU beyond the stated number is odd, but its buffer is read.
+        if let Some(damage) = found.into_iter().find(|d| d.what != DamageKind::CpuIndex) {
             return ("damaged", Some(damage.to_string()));
         }
         if health.get(Count::file_not_closed) > 0 {
@@ -332,7 +333,7 @@ impl Finish<'_> {
         let labels = self.labels;
         let header = self.files[0].header();
         let sum = |of: &dyn Fn(&EtlFile) -> u64| self.files.iter().map(of).sum::<u64>() as i64;
-        let damaged = |index: usize| self.report.files[index].damaged_buffers;
+        let damaged = |index: usize| damaged_buffers(&self.files[index], &self.report.files[index]);
         let also_at = (!labels.also_at.is_empty()).then(|| labels.also_at.join("\n"));
         let numbers = format!("Windows {}.{}", header.os_major, header.os_minor);
         let bits = self.survey.pointer_bits.unwrap_or(i32::from(header.record_bits));
@@ -379,6 +380,11 @@ impl Finish<'_> {
             start_unix_ns: self.start_unix_ns,
         });
     }
+}
+
+/// Buffers in which something is wrong: found by walking them, or already by their headers.
+fn damaged_buffers(file: &EtlFile, report: &ScanReport) -> u64 {
+    report.damaged_buffers + file.damage_log().count(DamageKind::BufferHeader)
 }
 
 /// Buffers that a circular log has overwritten: those before its oldest one.

@@ -279,7 +279,7 @@ impl<'a> Router<'a> {
             }
             _ => self.plain(raw, decoded, ns)?,
         };
-        if !matches!(raw.id, EventId::Kernel { hook: 0x0F2F, .. }) {
+        if may_have_stack(raw) {
             let tid = (raw.tid != NO_ID).then_some(raw.tid);
             let tid = tid.or_else(|| self.scheduler.current_tid(raw.cpu));
             self.stacks.note_event(raw.ticks, tid, raw.cpu, Target::Other(class));
@@ -395,9 +395,6 @@ impl<'a> Router<'a> {
 
     fn sample(&mut self, raw: &RawEvent<'_>, sample: &Sample, ns: i64) -> io::Result<Fate> {
         self.scheduler.note_logged(raw.cpu, sample.tid);
-        if !is_kernel_address(sample.address, usize::from(raw.pointer_size)) {
-            self.stacks.left_kernel(sample.tid);
-        }
         let version = match raw.id {
             EventId::Kernel { version, .. } => version,
             _ => 0,
@@ -583,15 +580,23 @@ impl Router<'_> {
             self.health.first(Count::stacks_unmatched, Some(ns));
         }
         if user != NO_FRAGMENT {
-            for waiting in self.stacks.take_waiting(target.tid) {
-                if Some(waiting) != event {
-                    self.give(waiting, NO_FRAGMENT, user, false)?;
-                }
+            let waiting = self.stacks.take_waiting(target.tid);
+            // A sample without a kernel half was taken in user mode: the thread had left the kernel before.
+            let in_kernel = !self.is_user_sample(event)?;
+            for other in waiting.into_iter().filter(|other| in_kernel && Some(*other) != event) {
+                self.give(other, NO_FRAGMENT, user, false)?;
             }
         } else if let Some(event) = event.filter(|event| !matches!(event, Target::Other(_))) {
             self.stacks.wait_for_user(target.tid, event);
         }
         Ok(fate)
+    }
+
+    fn is_user_sample(&mut self, event: Option<Target>) -> io::Result<bool> {
+        let Some(Target::Sample(seq)) = event else { return Ok(false) };
+        let mut user_only = false;
+        self.samples.update(seq, |row| user_only = row.kernel == NO_FRAGMENT)?;
+        Ok(user_only)
     }
 
     fn count_not_stored(&mut self, class: u32) {
@@ -683,6 +688,18 @@ fn class_label(class: ClassKey) -> String {
         ClassKey::Manifest { provider, id, .. } => format!("{provider}/{id}"),
         ClassKey::Message { guid, number } => format!("{guid}/{number}"),
         ClassKey::Opaque { marker } => format!("{marker:08x}"),
+    }
+}
+
+/// Whether a stack record can belong to an event: what a merge adds carries the times of other events, and a
+/// counter record those of its switch.
+fn may_have_stack(raw: &RawEvent<'_>) -> bool {
+    match raw.id {
+        EventId::Kernel { hook, .. } => hook != 0x0F2F,
+        EventId::Classic { class, .. } => {
+            ![event::IMAGE_ID, event::EVENT_METADATA, event::SYS_CONFIG_EX].contains(&class)
+        }
+        _ => true,
     }
 }
 

@@ -237,14 +237,6 @@ impl Stacks {
         self.pending.get_mut(&tid).map(std::mem::take).unwrap_or_default()
     }
 
-    /// A thread was seen in user mode: what it did in the kernel before has no user half to come.
-    #[inline]
-    pub fn left_kernel(&mut self, tid: u32) {
-        if let Some(list) = self.pending.get_mut(&tid) {
-            list.clear();
-        }
-    }
-
     /// Interns recorded addresses: a kernel fragment and a user fragment, either of which may be absent.
     /// `epoch` changes whenever modules of `space` or of the kernel change.
     pub fn intern(
