@@ -6,6 +6,7 @@
 
 pub mod catalog;
 pub mod error;
+pub mod findings;
 pub mod front_matter;
 pub mod lake_db;
 pub mod lexer;

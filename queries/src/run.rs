@@ -416,3 +416,54 @@ pub fn split(sql: &str) -> Vec<&str> {
     }
     out
 }
+
+/// Whether a name matches a pattern, as the macro `glob_matches` decides: any case, `*` is any text,
+/// `?` any character, everything else stands for itself.
+pub fn glob_matches(name: &str, pattern: &str) -> bool {
+    let name: Vec<char> = name.to_lowercase().chars().collect();
+    let pattern: Vec<char> = pattern.to_lowercase().chars().collect();
+    let (mut n, mut p) = (0, 0);
+    // Where the last star was, and how much of the name it has taken so far.
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        if p < pattern.len() && pattern[p] == '*' {
+            star = Some((p, n));
+            p += 1;
+        } else if p < pattern.len() && (pattern[p] == '?' || pattern[p] == name[n]) {
+            (n, p) = (n + 1, p + 1);
+        } else if let Some((at, taken)) = star {
+            star = Some((at, taken + 1));
+            (n, p) = (taken + 1, at + 1);
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|c| *c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_are_those_of_the_macro() {
+        for (name, pattern, want) in [
+            ("Lock.etl", "lock*", true),
+            ("a[b]c", "a[b]c", true),
+            ("abc", "a[b]c", false),
+            ("aXbXc", "a*b*c", true),
+            ("aXbX", "a*b*c", false),
+            ("", "*", true),
+            ("", "?", false),
+            ("ab", "a?", true),
+        ] {
+            assert_eq!(glob_matches(name, pattern), want, "{name} {pattern}");
+        }
+    }
+
+    #[test]
+    fn statements_end_at_semicolons_outside_of_text() {
+        assert_eq!(split("a ';' ; -- b;\n c;;"), ["a ';'", "c"]);
+        assert!(split(" -- nothing\n;").is_empty());
+    }
+}

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use duckdb::types::{TimeUnit, Value};
+use duckdb::types::TimeUnit;
+pub use duckdb::types::Value;
 use serde_json::Value as Json;
 
 /// A value as plain text, as CSV shows it. NULL gives the empty text.

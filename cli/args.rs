@@ -1,0 +1,182 @@
+//! The command line, as declared to clap. What an argument means is said here and nowhere else.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+use etwas_ingest::input::{Exclude, FilesFrom, Shard};
+use etwas_queries::Format;
+
+/// Turns Windows event traces (.etl) into Parquet and DuckDB, and answers scheduling questions with SQL.
+#[derive(Parser)]
+#[command(name = "etwas", version, max_term_width = 100)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Read traces into a lake
+    Ingest(Box<Ingest>),
+    /// Show what is in a trace, without a lake
+    Info(Info),
+    /// List the questions
+    Reports,
+    /// Put a question to the lake
+    #[command(disable_help_flag = true)]
+    Report(Report),
+    /// Run SQL on the lake, read-only
+    Sql(Sql),
+    /// Open a DuckDB shell on the lake
+    Shell(Shell),
+    /// Take traces out of the lake
+    Remove(Remove),
+}
+
+#[derive(clap::Args)]
+pub struct Lake {
+    /// Folder of the lake
+    #[arg(long, value_name = "DIR", default_value = "lake")]
+    pub lake: PathBuf,
+}
+
+#[derive(clap::Args)]
+pub struct Ingest {
+    /// Files, folders (searched through) or patterns; .etl, also inside .zip, .7z, .gz, .zst, .cab
+    #[arg(value_name = "INPUT", required_unless_present = "files_from")]
+    pub inputs: Vec<OsString>,
+    #[command(flatten)]
+    pub lake: Lake,
+    /// Traces read at the same time [default: one per CPU]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Leave out files and folders that match
+    #[arg(long, value_name = "GLOB")]
+    pub exclude: Vec<Exclude>,
+    /// Tag every trace: kept in trace.tags
+    #[arg(long = "tag", value_name = "K=V", value_parser = key_value)]
+    pub tags: Vec<(String, String)>,
+    /// Turn file names into tags: the named groups of this expression, as in '(?<os>Win1[01])_'
+    #[arg(long, value_name = "REGEX")]
+    pub name_pattern: Option<regex::Regex>,
+    /// Fill only these tables
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub tables: Option<Vec<String>>,
+    /// Keep only what happened in these seconds since the trace start, as in 1.5..20
+    #[arg(long, value_name = "S..S", value_parser = range)]
+    pub time_range: Option<(f64, f64)>,
+    /// Take only a part of the traces, as in 1/4, so that several machines share them
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
+    /// Read further inputs from a file, one a line; - is standard input
+    #[arg(long, value_name = "FILE|-")]
+    pub files_from: Option<FilesFrom>,
+    /// Never join files of one session to one trace
+    #[arg(long)]
+    pub separate: bool,
+    /// Read again what is already there
+    #[arg(long)]
+    pub force: bool,
+    /// Only say what would be read
+    #[arg(long)]
+    pub dry_run: bool,
+    /// No table and no findings on standard output
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+#[derive(clap::Args)]
+pub struct Info {
+    /// Traces
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<OsString>,
+    /// Every event class with its count
+    #[arg(long)]
+    pub events: bool,
+    /// table or json
+    #[arg(long, default_value = "table", value_parser = ["table", "json"])]
+    pub format: String,
+}
+
+#[derive(clap::Args)]
+pub struct Output {
+    /// table, csv, json, jsonl, markdown or parquet
+    #[arg(long, default_value = "table")]
+    pub format: Format,
+    /// Write into this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// At most this many rows
+    #[arg(long, value_name = "N")]
+    pub limit: Option<u64>,
+}
+
+#[derive(clap::Args)]
+pub struct Report {
+    /// The question; `etwas reports` lists them
+    pub name: Option<String>,
+    #[command(flatten)]
+    pub lake: Lake,
+    /// Only traces whose name matches
+    #[arg(long, value_name = "GLOB")]
+    pub trace: Option<String>,
+    /// A parameter of the question
+    #[arg(short, value_name = "NAME=VALUE", value_parser = key_value)]
+    pub parameters: Vec<(String, String)>,
+    #[command(flatten)]
+    pub output: Output,
+    /// Exit with 1 when a row meets this SQL condition
+    #[arg(long, value_name = "EXPR")]
+    pub fail_if: Option<String>,
+    /// Explain the question: method, parameters, columns, source
+    #[arg(short, long)]
+    pub help: bool,
+}
+
+#[derive(clap::Args)]
+pub struct Sql {
+    /// SQL; the answer is that of the last statement
+    #[arg(required_unless_present = "file")]
+    pub query: Option<String>,
+    /// Read the SQL from a file; - is standard input
+    #[arg(short, long, value_name = "FILE", conflicts_with = "query")]
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub lake: Lake,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(clap::Args)]
+pub struct Shell {
+    #[command(flatten)]
+    pub lake: Lake,
+}
+
+#[derive(clap::Args)]
+pub struct Remove {
+    /// Traces whose name matches
+    pub glob: String,
+    #[command(flatten)]
+    pub lake: Lake,
+}
+
+/// Splits `name=value`.
+fn key_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().into(), value.into())),
+        _ => Err("expected NAME=VALUE".into()),
+    }
+}
+
+/// Splits `from..to`, both in seconds.
+fn range(text: &str) -> Result<(f64, f64), String> {
+    let wrong = || "expected two times in seconds, as in 1.5..20".to_owned();
+    let (from, to) = text.split_once("..").ok_or_else(wrong)?;
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|x| x.is_finite());
+    match (number(from), number(to)) {
+        (Some(from), Some(to)) if from < to => Ok((from, to)),
+        _ => Err(wrong()),
+    }
+}
