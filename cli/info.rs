@@ -14,10 +14,7 @@ use crate::{OK, TROUBLE};
 
 /// What is shown: heading and SQL over the temporary lake; `{id}` stands for the trace.
 static PARTS: &[(&str, &str)] = &[
-    (
-        "cpus",
-        "SELECT c.* EXCLUDE (trace_id) FROM cpu AS c WHERE c.trace_id = {id} ORDER BY c.cpu",
-    ),
+    ("cpus", "SELECT c.* EXCLUDE (trace_id) FROM cpu AS c WHERE c.trace_id = {id} ORDER BY c.cpu"),
     (
         "health",
         "SELECT h.* EXCLUDE (trace_id, time) FROM health AS h WHERE h.trace_id = {id} \
@@ -37,8 +34,8 @@ static PARTS: &[(&str, &str)] = &[
 
 /// Describes files.
 pub fn run(args: &Info) -> Result<u8, Failure> {
-    let described = etwas_ingest::describe(args.files.clone())
-        .map_err(|e| Failure(e.to_string()))?;
+    let described =
+        etwas_ingest::describe(args.files.clone()).map_err(|e| Failure(e.to_string()))?;
     let root = described.folder.path().join("lake");
     let mut traces = Vec::new();
     for result in &described.summary.results {
@@ -101,7 +98,8 @@ fn people(lake: &Lake, traces: &[i64], events: bool) -> Result<(), Failure> {
     for (at, &id) in traces.iter().enumerate() {
         let header = ask(lake, HEADER, id)?;
         let mut text = String::from(if at > 0 { "\n" } else { "" });
-        for (column, value) in header.columns.iter().zip(header.rows.first().into_iter().flatten()) {
+        for (column, value) in header.columns.iter().zip(header.rows.first().into_iter().flatten())
+        {
             if !matches!(value, value::Value::Null) {
                 let shown = etwas_queries::render::visible(&value::plain(value));
                 let _ = writeln!(text, "{:18} {shown}", column.name.replace('_', " "));

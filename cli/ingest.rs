@@ -73,7 +73,8 @@ pub fn lake_failure(error: LakeError) -> Failure {
 
 /// What would be done.
 fn planned(summary: &IngestSummary) -> Result<(), Failure> {
-    let lines = summary.results.iter().map(|r| format!("{}\n", etwas_queries::render::visible(&r.path)));
+    let lines =
+        summary.results.iter().map(|r| format!("{}\n", etwas_queries::render::visible(&r.path)));
     output::print(&lines.collect::<String>())
 }
 
@@ -109,7 +110,11 @@ fn table(summary: &IngestSummary) -> Result<(), Failure> {
             text(&result.name),
             text(status(result)),
             number(result.outcome.events),
-            if read { duckdb_value::seconds(result.outcome.duration_ns) } else { duckdb_value::null() },
+            if read {
+                duckdb_value::seconds(result.outcome.duration_ns)
+            } else {
+                duckdb_value::null()
+            },
             number(result.outcome.events_lost),
             result.error.as_deref().map_or_else(duckdb_value::null, text),
         ]);
@@ -145,7 +150,8 @@ fn first_answer(args: &Ingest, summary: &IngestSummary) -> Result<(), Failure> {
 
 /// Names what failed and what to try, and sums up.
 fn troubles(summary: &IngestSummary) {
-    let count = |status: ResultStatus| summary.results.iter().filter(|r| r.status == status).count();
+    let count =
+        |status: ResultStatus| summary.results.iter().filter(|r| r.status == status).count();
     for result in summary.results.iter().filter(|r| r.is_trouble()) {
         let error = result.error.as_deref().unwrap_or("it is damaged");
         let label = if result.status == ResultStatus::Failed { "error" } else { "warning" };

@@ -112,8 +112,3 @@ pub fn print(text: &str) -> Result<(), Failure> {
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
 }
-
-/// The lake's folder, or the error that it is none.
-pub fn lake_folder(root: &Path) -> Result<std::path::PathBuf, Failure> {
-    Ok(absolute(root)?)
-}

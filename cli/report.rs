@@ -49,7 +49,8 @@ fn tell(name: &str, outcome: &Outcome) {
         note("the lake holds no traces");
     } else if outcome.not_answerable() {
         let missing = outcome.missing();
-        let which = if all == 1 { "the trace has".into() } else { format!("none of {all} traces has") };
+        let which =
+            if all == 1 { "the trace has".into() } else { format!("none of {all} traces has") };
         note(&format!("not answerable, because {which} no {}", missing.join(", no ")));
         let hints: Vec<String> = missing.iter().map(|need| needs::hint(need)).collect();
         note(&format!("hint: record {}", unique(hints).join("; ")));
@@ -82,9 +83,10 @@ pub fn sql(args: &Sql) -> Result<u8, Failure> {
         (Some(query), _) => query.clone(),
         (None, Some(file)) if file.as_os_str() == "-" => {
             let mut text = String::new();
-            std::io::stdin().lock().read_to_string(&mut text).map_err(|e| {
-                Failure(format!("cannot read standard input: {e}"))
-            })?;
+            std::io::stdin()
+                .lock()
+                .read_to_string(&mut text)
+                .map_err(|e| Failure(format!("cannot read standard input: {e}")))?;
             text
         }
         (None, Some(file)) => std::fs::read_to_string(file)

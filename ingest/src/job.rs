@@ -10,7 +10,7 @@ use etwas_schema as schema;
 
 use crate::census::ClassKey;
 use crate::etl::{
-    ClockKind, DamageKind, EtlFile, MODE_CIRCULAR, Merge, MergeReport, OpenError,
+    ClockKind, DamageKind, EtlFile, MODE_CIRCULAR, Merge, MergeReport, OpenError, ScanReport,
     filetime_to_unix_ns,
 };
 use crate::event::names;
