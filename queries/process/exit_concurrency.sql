@@ -31,6 +31,7 @@ ended AS MATERIALIZED (
     FROM process_exits(trace := trace, process := process) x
     CROSS JOIN asked a
     WHERE in_window(x.from_ts_ns, x.to_ts_ns, from_s, to_s)
+        AND x.trace_id IN (SELECT c.trace_id FROM cswitch c)
 ),
 exiting AS (
     SELECT u.trace_id, u.bucket, any_value(u.bucket_ns) AS bucket_ns, count(*) AS processes

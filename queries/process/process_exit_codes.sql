@@ -2,8 +2,8 @@
 --
 -- With which codes did processes end, and which of them crashed?
 --
--- One row per process that ended in the trace. A code with the error bits of an NTSTATUS value
--- counts as a crash; the common ones are named.
+-- One row per process that ended in the trace. Codes of exceptions that nobody handled, of fast
+-- failures and of images that could not be loaded count as crashes.
 --
 -- needs:   process
 -- source:  https://learn.microsoft.com/openspecs/windows_protocols/ms-erref "NTSTATUS values", Microsoft
@@ -36,6 +36,11 @@ SELECT
         WHEN 259 THEN 'STILL_ACTIVE'
         WHEN 1073807364 THEN 'DBG_TERMINATE_PROCESS'
         WHEN 3221225477 THEN 'STATUS_ACCESS_VIOLATION'
+        WHEN 2147483651 THEN 'STATUS_BREAKPOINT'
+        WHEN 3221225478 THEN 'STATUS_IN_PAGE_ERROR'
+        WHEN 3221225614 THEN 'STATUS_FLOAT_DIVIDE_BY_ZERO'
+        WHEN 3221225622 THEN 'STATUS_PRIVILEGED_INSTRUCTION'
+        WHEN 3221225509 THEN 'STATUS_NONCONTINUABLE_EXCEPTION'
         WHEN 3221225495 THEN 'STATUS_NO_MEMORY'
         WHEN 3221225501 THEN 'STATUS_ILLEGAL_INSTRUCTION'
         WHEN 3221225620 THEN 'STATUS_INTEGER_DIVIDE_BY_ZERO'
@@ -46,13 +51,17 @@ SELECT
         WHEN 3221225794 THEN 'STATUS_DLL_INIT_FAILED'
         WHEN 3221226356 THEN 'STATUS_HEAP_CORRUPTION'
         WHEN 3221226505 THEN 'STATUS_STACK_BUFFER_OVERRUN'
-        WHEN 3221226525 THEN 'STATUS_ASSERTION_FAILURE'
+        WHEN 3221226525 THEN 'STATUS_FATAL_USER_CALLBACK_EXCEPTION'
+        WHEN 3221226528 THEN 'STATUS_ASSERTION_FAILURE'
         WHEN 3762504530 THEN 'CLR exception'
         WHEN 3765269347 THEN 'C++ exception'
     END AS meaning,                       -- Name of a well-known code; NULL: none.
     coalesce(
-        ((p.exit_code >> 28) = 12 AND p.exit_code <> 3221225786)
-        OR p.exit_code IN (3762504530, 3765269347),
+        p.exit_code IN (
+            2147483651, 3221225477, 3221225478, 3221225495, 3221225501, 3221225509, 3221225614,
+            3221225620, 3221225622, 3221225725, 3221225781, 3221225785, 3221225794, 3221226356,
+            3221226505, 3221226525, 3221226528, 3762504530, 3765269347
+        ),
         false
     ) AS crashed,                         -- Whether the code says that the process crashed.
     p.end_ts_ns,                          -- When it ended.

@@ -66,7 +66,8 @@ SELECT
     p.parent_pid,                         -- Process id of the parent.
     p.start_ts_ns,                        -- Start; NULL: before the recording.
     p.end_ts_ns,                          -- End; NULL: after the recording.
-    (p.end_ts_ns - p.start_ts_ns) / 1e6 AS duration_ms, -- Lifetime; NULL: not all of it is recorded.
+    (p.end_ts_ns - p.start_ts_ns) / 1e6 AS duration_ms, -- Lifetime; NULL: not all of it is
+    -- recorded.
     p.command_line,                       -- Command line; NULL: not recorded.
     p.exit_code,                          -- Exit code; NULL: no end was recorded.
     p.trace_id,                           -- Trace.

@@ -92,7 +92,8 @@ measured AS (
                 - gap_within_ns(t.gaps, b.from_ts_ns, b.to_ts_ns)), 0) AS idle_share
     FROM burst b
     JOIN selected_traces(trace) t ON t.trace_id = b.trace_id
-    LEFT JOIN ran r ON r.trace_id = b.trace_id AND r.burst_number = b.burst_number
+    -- Without a recorded run nothing is known of the CPUs.
+    JOIN ran r ON r.trace_id = b.trace_id AND r.burst_number = b.burst_number
 )
 SELECT
     m.trace,                              -- Name of the trace.

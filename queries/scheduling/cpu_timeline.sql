@@ -30,6 +30,7 @@ WITH chosen AS (
         greatest(0, seconds_ns(from_s)) AS from_ns, least(s.end_ns, seconds_ns(to_s)) AS to_ns,
         CAST(greatest(1.0, round(bucket_ms * 1000000.0)) AS BIGINT) AS bucket_ns
     FROM selected_traces(trace) s
+    WHERE s.trace_id IN (SELECT c.trace_id FROM cswitch c)
 ),
 bucket AS (
     SELECT

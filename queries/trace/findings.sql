@@ -94,7 +94,8 @@ ranked AS (
         f.*, count(*) OVER (PARTITION BY f.trace_id, f.question) AS findings,
         row_number() OVER (
             PARTITION BY f.trace_id, f.question
-            ORDER BY f.seconds DESC NULLS LAST, f.ts_ns NULLS LAST, f.subject, f.pid, f.tid, f.detail
+            ORDER BY f.seconds DESC NULLS LAST, f.ts_ns NULLS LAST, f.subject, f.pid, f.tid,
+                f.detail
         ) AS number
     FROM found f
 )
