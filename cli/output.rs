@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
-use etwas_queries::lake_db::absolute;
 use etwas_queries::render::{Renderer, visible};
 use etwas_queries::run::{Answer, Sink, Target};
 use etwas_queries::{Error, Format, Lake, OpenOptions};

@@ -293,8 +293,9 @@ impl<'a> Index<'a> {
             wrong = format!("filled length {:#x}", header.filled);
             header.filled = stride;
         }
-        // A header that is wrong counts all the same when a record follows it: what it lacks is known from the grid.
-        if !wrong.is_empty() && !known_marker(marker) {
+        // A header that is wrong counts all the same when a record follows it: what it lacks is known from the
+        // grid. Without a CPU that there is, nothing tells whose events these are: the buffer is lost.
+        if !wrong.is_empty() && !(known_marker(marker) && self.cpu_possible(at, &header)) {
             self.damage.add(DamageKind::BufferHeader, at, there, wrong);
             return Ok(());
         }
@@ -329,7 +330,7 @@ impl<'a> Index<'a> {
         let holds = header.size_possible() && self.header_or_end_at(next)?;
         if !self.plausible(&header, marker) {
             // With the chain intact the buffer can be stepped over, or read if its records are plain.
-            let salvage = holds && known_marker(marker);
+            let salvage = holds && known_marker(marker) && self.cpu_possible(at, &header);
             let end = match holds {
                 true => next,
                 false => self.search(at + 1)?.unwrap_or(self.len),
@@ -434,6 +435,14 @@ impl<'a> Index<'a> {
         self.damage.add(DamageKind::Truncated, at, bytes.len() as u64, detail);
     }
 
+    /// Whether the machine has the CPU that a buffer names. Sessions without a stream per CPU name none.
+    fn cpu_possible(&self, at: u64, header: &BufferHeader) -> bool {
+        let cpus = self.header.cpus;
+        let per_cpu = self.header.log_mode & MODE_NO_PER_CPU == 0;
+        let cpu = header.cpu(self.header.before_vista());
+        at == 0 || !per_cpu || cpus <= 1 || u32::from(cpu) < cpus
+    }
+
     /// Adds a buffer to the index. `there` is how many of its bytes are in the file.
     fn push(&mut self, at: u64, header: &BufferHeader, there: u32, open_ended: bool, body: &[u8]) {
         let before_vista = self.header.before_vista();
@@ -451,9 +460,8 @@ impl<'a> Index<'a> {
             self.damage.add(DamageKind::BufferHeader, at, 0, detail);
         }
         let cpu = if at == 0 { 0 } else { header.cpu(before_vista) };
-        let cpus = self.header.cpus;
-        let per_cpu = self.header.log_mode & MODE_NO_PER_CPU == 0;
-        if per_cpu && cpus > 1 && u32::from(cpu) >= cpus {
+        if !self.cpu_possible(at, header) {
+            let cpus = self.header.cpus;
             self.damage.add(DamageKind::CpuIndex, at, 0, format!("cpu {cpu} of {cpus}"));
         }
         if compressed && header.filled > self.header.buffer_size {
