@@ -32,6 +32,8 @@ pub enum Command {
     Shell(Shell),
     /// Take traces out of the lake
     Remove(Remove),
+    /// Name the functions in the stacks of a lake
+    Symbols(Symbols),
 }
 
 #[derive(clap::Args)]
@@ -66,6 +68,12 @@ pub struct Ingest {
     /// Keep only what happened in these seconds since the trace start, as in 1.5..20
     #[arg(long, value_name = "S..S", value_parser = range)]
     pub time_range: Option<(f64, f64)>,
+    /// Look for symbols in a folder, a store or srv*STORE*URL, and name the functions in stacks
+    #[arg(long, value_name = "DIR|srv*...")]
+    pub symbols: Vec<String>,
+    /// Never ask a server for symbols
+    #[arg(long)]
+    pub offline: bool,
     /// Take only a part of the traces, as in 1/4, so that several machines share them
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
@@ -160,6 +168,21 @@ pub struct Remove {
     pub glob: String,
     #[command(flatten)]
     pub lake: Lake,
+}
+
+#[derive(clap::Args)]
+pub struct Symbols {
+    #[command(flatten)]
+    pub lake: Lake,
+    /// A folder, a store, or srv*STORE*URL [default: _NT_SYMBOL_PATH]
+    #[arg(long, value_name = "DIR|srv*...")]
+    pub symbols: Vec<String>,
+    /// Never ask a server
+    #[arg(long)]
+    pub offline: bool,
+    /// Look again for what has a name already
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Splits `name=value`.

@@ -4,17 +4,17 @@ use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-use duckdb_value::{integer, text};
 use etwas_ingest::input::InputArgs;
 use etwas_ingest::lake::LakeError;
 use etwas_ingest::{IngestError, IngestOptions, IngestSummary, RecordingResult, ResultStatus};
 use etwas_queries::run::{Answer, Column};
+use etwas_queries::value::Value;
 use etwas_queries::{findings, lake_db};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::Ingest;
 use crate::output::{self, Failure, note};
-use crate::{OK, TROUBLE};
+use crate::{OK, TROUBLE, symbols};
 
 /// Most rows of the table of what was ingested; `etwas report traces` lists all.
 const ROWS_MAX: usize = 50;
@@ -46,6 +46,9 @@ pub fn run(args: &Ingest) -> Result<u8, Failure> {
         return Ok(code(&summary));
     }
     lake_db::refresh(&args.lake.lake)?;
+    if !args.symbols.is_empty() {
+        symbols::add(&args.lake.lake, &args.symbols, args.offline, false)?;
+    }
     if !args.quiet {
         table(&summary)?;
         first_answer(args, &summary)?;
@@ -73,8 +76,7 @@ pub fn lake_failure(error: LakeError) -> Failure {
 
 /// What would be done.
 fn planned(summary: &IngestSummary) -> Result<(), Failure> {
-    let lines =
-        summary.results.iter().map(|r| format!("{}\n", etwas_queries::render::visible(&r.path)));
+    let lines = summary.results.iter().map(|r| format!("{}\n", etwas_queries::render::visible(&r.path)));
     output::print(&lines.collect::<String>())
 }
 
@@ -105,18 +107,14 @@ fn table(summary: &IngestSummary) -> Result<(), Failure> {
     };
     for result in summary.results.iter().take(ROWS_MAX) {
         let read = matches!(result.status, ResultStatus::Ok | ResultStatus::Damaged);
-        let number = |n: u64| if read { integer(n) } else { duckdb_value::null() };
+        let number = |n: u64| if read { Value::UBigInt(n) } else { Value::Null };
         answer.rows.push(vec![
-            text(&result.name),
-            text(status(result)),
+            Value::Text(result.name.clone()),
+            Value::Text(status(result).into()),
             number(result.outcome.events),
-            if read {
-                duckdb_value::seconds(result.outcome.duration_ns)
-            } else {
-                duckdb_value::null()
-            },
+            if read { Value::Double(result.outcome.duration_ns as f64 / 1e9) } else { Value::Null },
             number(result.outcome.events_lost),
-            result.error.as_deref().map_or_else(duckdb_value::null, text),
+            result.error.clone().map_or(Value::Null, Value::Text),
         ]);
     }
     output::table(&answer)?;
@@ -150,8 +148,7 @@ fn first_answer(args: &Ingest, summary: &IngestSummary) -> Result<(), Failure> {
 
 /// Names what failed and what to try, and sums up.
 fn troubles(summary: &IngestSummary) {
-    let count =
-        |status: ResultStatus| summary.results.iter().filter(|r| r.status == status).count();
+    let count = |status: ResultStatus| summary.results.iter().filter(|r| r.status == status).count();
     for result in summary.results.iter().filter(|r| r.is_trouble()) {
         let error = result.error.as_deref().unwrap_or("it is damaged");
         let label = if result.status == ResultStatus::Failed { "error" } else { "warning" };
@@ -217,26 +214,5 @@ impl etwas_ingest::Progress for Progress {
             let failed = self.failed.fetch_add(1, Relaxed) + 1;
             self.bar.set_message(format!("{failed} failed"));
         }
-    }
-}
-
-/// Values for the table.
-mod duckdb_value {
-    use etwas_queries::value::Value;
-
-    pub fn text(text: &str) -> Value {
-        Value::Text(text.to_owned())
-    }
-
-    pub fn integer(number: u64) -> Value {
-        Value::UBigInt(number)
-    }
-
-    pub fn seconds(ns: i64) -> Value {
-        Value::Double(ns as f64 / 1e9)
-    }
-
-    pub fn null() -> Value {
-        Value::Null
     }
 }

@@ -12,6 +12,7 @@ mod output;
 mod remove;
 mod report;
 mod shell;
+mod symbols;
 
 use std::process::ExitCode;
 
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Sql(args) => report::sql(&args),
         Command::Shell(args) => shell::run(&args),
         Command::Remove(args) => remove::run(&args),
+        Command::Symbols(args) => symbols::run(&args),
     };
     match result {
         Ok(code) => ExitCode::from(code),

@@ -1,1 +1,3 @@
+//! Integration tests of the whole product, in one binary that links once; its modules are the topics.
 
+mod scenarios;

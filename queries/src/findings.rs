@@ -34,24 +34,14 @@ struct Probe {
     instead_of: &'static [&'static str],
 }
 
+/// The question that asks every detector.
+const DETECTORS: &str = "findings";
+
+/// Most findings that are told.
+const FINDINGS_MAX: usize = 5;
+
+/// What is told beside the findings: what the machine was busy with.
 static PROBES: &[Probe] = &[
-    Probe {
-        question: "starvation",
-        parameters: &[("min_ready_ms", "10")],
-        by: "ready_ms",
-        least: 10.0,
-        sentence: "longest starvation: {process} (tid {tid}) was ready for {ready_ms} ms from {ready_ts_ns:s} s \
-                   while {blame_process} ran most",
-        instead_of: &[],
-    },
-    Probe {
-        question: "ui_delays",
-        parameters: &[],
-        by: "duration_ms",
-        least: 100.0,
-        sentence: "longest interface delay: {process} (tid {tid}) did not answer for {duration_ms} ms from {ts_ns:s} s",
-        instead_of: &[],
-    },
     Probe {
         question: "cpu_by_process",
         parameters: &[],
@@ -80,7 +70,7 @@ static PROBES: &[Probe] = &[
 
 /// What stands out in these traces.
 pub fn find(lake: &Lake, traces: &[String]) -> Result<Vec<Finding>, Error> {
-    let mut out = Vec::new();
+    let mut out = detected(lake, traces)?;
     let mut answered: Vec<&str> = Vec::new();
     for probe in PROBES {
         let known = crate::catalog().question(probe.question).is_some();
@@ -98,6 +88,51 @@ pub fn find(lake: &Lake, traces: &[String]) -> Result<Vec<Finding>, Error> {
         out.extend(best.map(|(_, finding)| finding));
     }
     Ok(out)
+}
+
+/// What the detectors found, the longest first.
+fn detected(lake: &Lake, traces: &[String]) -> Result<Vec<Finding>, Error> {
+    let mut found: Vec<(f64, Finding)> = Vec::new();
+    if crate::catalog().question(DETECTORS).is_none() {
+        return Ok(Vec::new());
+    }
+    for trace in traces.iter().take(TRACES_MAX) {
+        let request = Request {
+            name: DETECTORS.into(),
+            trace: Some(trace.clone()),
+            limit: Some(FINDINGS_MAX as u64),
+            ..Request::default()
+        };
+        let mut answer = Answer::default();
+        lake.ask(&request, Target::Sink(&mut answer))?;
+        for row in &answer.rows {
+            let value = |name: &str| {
+                let at = answer.columns.iter().position(|c| c.name == name);
+                at.map(|at| &row[at]).filter(|v| !matches!(v, Value::Null))
+            };
+            let shown = |name: &str| value(name).map(|v| visible(&plain(v))).unwrap_or_default();
+            let seconds: f64 = shown("seconds").parse().unwrap_or(0.0);
+            let mut text = shown("question").replace('_', " ");
+            if value("subject").is_some() {
+                text += &format!(": {}", shown("subject"));
+            }
+            if value("tid").is_some() {
+                text += &format!(" (tid {})", shown("tid"));
+            }
+            if value("seconds").is_some() {
+                text += &format!(", {seconds:.3} s");
+            }
+            if value("ts_ns").is_some() {
+                text += &sentence(" from {ts_ns:s} s", value);
+            }
+            text += &format!(", {} (trace {})", shown("detail"), visible(trace));
+            let command =
+                format!("etwas report {} --trace \"{}\"", shown("question"), visible(trace));
+            found.push((seconds, Finding { text, command }));
+        }
+    }
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    Ok(found.into_iter().take(FINDINGS_MAX).map(|(_, finding)| finding).collect())
 }
 
 /// The largest row of one trace, as a finding.
