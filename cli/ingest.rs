@@ -76,7 +76,8 @@ pub fn lake_failure(error: LakeError) -> Failure {
 
 /// What would be done.
 fn planned(summary: &IngestSummary) -> Result<(), Failure> {
-    let lines = summary.results.iter().map(|r| format!("{}\n", etwas_queries::render::visible(&r.path)));
+    let lines =
+        summary.results.iter().map(|r| format!("{}\n", etwas_queries::render::visible(&r.path)));
     output::print(&lines.collect::<String>())
 }
 
@@ -148,7 +149,8 @@ fn first_answer(args: &Ingest, summary: &IngestSummary) -> Result<(), Failure> {
 
 /// Names what failed and what to try, and sums up.
 fn troubles(summary: &IngestSummary) {
-    let count = |status: ResultStatus| summary.results.iter().filter(|r| r.status == status).count();
+    let count =
+        |status: ResultStatus| summary.results.iter().filter(|r| r.status == status).count();
     for result in summary.results.iter().filter(|r| r.is_trouble()) {
         let error = result.error.as_deref().unwrap_or("it is damaged");
         let label = if result.status == ResultStatus::Failed { "error" } else { "warning" };

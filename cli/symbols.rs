@@ -7,7 +7,7 @@ use etwas_queries::lake_db;
 
 use crate::OK;
 use crate::args::Symbols;
-use crate::output::{self, Failure, note};
+use crate::output::{Failure, note};
 
 /// Files that were looked at in vain and are named; the rest is only counted.
 const COMPLAINTS_SHOWN: usize = 10;

@@ -66,7 +66,8 @@ fn stage(scenario: &Scenario, variant: &Variant) -> Result<Staged, String> {
         let store = folder.path().join("symbols");
         for file in scenario.symbol_files() {
             let path = store.join(&file.name);
-            fs::create_dir_all(path.parent().expect("below the store")).map_err(|e| e.to_string())?;
+            fs::create_dir_all(path.parent().expect("below the store"))
+                .map_err(|e| e.to_string())?;
             fs::write(path, &file.bytes).map_err(|e| e.to_string())?;
         }
         let path = SymbolPath::parse(&store.to_string_lossy()).map_err(|e| e.to_string())?;
@@ -88,11 +89,8 @@ fn ask(lake: &Lake, query: &Query) -> Result<Vec<Vec<Option<String>>>, String> {
             lake.sql(sql, None, Target::Sink(&mut answer)).map_err(|e| e.to_string())?;
         }
         Query::Report { name, params, columns } => {
-            let request = Request {
-                name: name.clone(),
-                parameters: params.clone(),
-                ..Request::default()
-            };
+            let request =
+                Request { name: name.clone(), parameters: params.clone(), ..Request::default() };
             lake.ask(&request, Target::Sink(&mut answer)).map_err(|e| e.to_string())?;
             for column in columns {
                 let at = answer.columns.iter().position(|c| c.name == *column);
@@ -205,7 +203,8 @@ fn run(variant: &Variant, label: &str) {
                 wrong += 1;
                 told += 1;
                 if told <= TOLD_MAX {
-                    let _ = writeln!(report, "{short}:{}: {}\n    {error}", truth.line, truth.title);
+                    let _ =
+                        writeln!(report, "{short}:{}: {}\n    {error}", truth.line, truth.title);
                 }
             }
         }

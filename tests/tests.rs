@@ -1,3 +1,4 @@
 //! Integration tests of the whole product, in one binary that links once; its modules are the topics.
 
+mod command;
 mod scenarios;

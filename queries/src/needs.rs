@@ -17,7 +17,8 @@ pub fn record_with() -> impl Iterator<Item = (&'static str, &'static str, &'stat
 /// What to record so that `need` (a table, or table.column) has rows.
 pub fn hint(need: &str) -> String {
     let table = need.split('.').next().unwrap_or(need);
-    match record_with().find(|(name, ..)| *name == table) {
+    let own = record_with().find(|(name, ..)| *name == need);
+    match own.or_else(|| record_with().find(|(name, ..)| *name == table)) {
         Some((_, record, profile)) if matches!(profile, "any" | "none") => record.to_owned(),
         Some((_, record, profile)) => format!("{record} (WPR profile {profile})"),
         None => format!("whatever fills {table}"),

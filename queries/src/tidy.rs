@@ -6,7 +6,7 @@ use crate::front_matter::{Question, Statement};
 use crate::lexer::{Kind, Token, tokens};
 
 /// Longest line of an SQL file.
-const WIDTH: usize = 125;
+const WIDTH: usize = 100;
 
 /// Every rule that is broken, as `file:line: sentence`.
 pub fn check(files: &[(&str, &str)]) -> Vec<String> {

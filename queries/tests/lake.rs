@@ -3,8 +3,6 @@
 //!
 //! `testlake` makes Parquet files in the declared schema from SQL, with DuckDB itself.
 
-use std::path::Path;
-
 use etwas_queries::lake_db::{self, quote};
 use etwas_queries::run::{Answer, Request, Target};
 use etwas_queries::{Error, Lake, OpenOptions, catalog};
@@ -214,23 +212,11 @@ fn a_lake_survives_moves_and_odd_names() {
     drop(lake.open());
     let parent = tempfile::tempdir().unwrap();
     let moved = parent.path().join("it's a [l]ake*?");
-    copy(lake.root(), &moved);
+    testlake::copy(lake.root(), &moved);
     let open = Lake::open(&moved, &OpenOptions::default()).unwrap();
     assert_eq!(texts(&ask(&open, "traces", &[]).unwrap(), "trace"), ["bare", "full"]);
     drop(lake);
     assert_eq!(texts(&ask(&open, "traces", &[]).unwrap(), "trace"), ["bare", "full"]);
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap().flatten() {
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            std::fs::copy(entry.path(), target).unwrap();
-        }
-    }
 }
 
 #[test]

@@ -58,6 +58,7 @@ impl TestLake {
     }
 
     /// Opens it.
+    #[allow(dead_code)]
     pub fn open(&self) -> Lake {
         Lake::open(self.root(), &OpenOptions::default()).unwrap_or_else(|e| panic!("{e}"))
     }
@@ -75,4 +76,18 @@ fn write(conn: &Connection, path: &Path, table: &Table, trace_id: i64, rows: Opt
     }
     sql += &format!("COPY t TO {} (FORMAT parquet);", quote(&duckdb_path(path)));
     conn.execute_batch(&sql).unwrap_or_else(|e| panic!("{}: {e}", table.name));
+}
+
+/// Copies a folder.
+#[allow(dead_code)]
+pub fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
 }

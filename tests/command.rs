@@ -1,0 +1,188 @@
+//! The command as a person runs it: output, exit codes, formats, closed pipes.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use etwas_writer::{Scenario, Variant};
+
+/// The built command.
+const ETWAS: &str = env!("CARGO_BIN_EXE_etwas");
+
+/// A folder with a trace of `first-light` in `in`, and a file that is none.
+fn inputs() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let text = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/scenarios/first-light.txt");
+    let text = std::fs::read_to_string(text).expect("the scenario is there");
+    let scenario = Scenario::parse(&text).expect("the scenario can be read");
+    std::fs::create_dir(folder.path().join("in")).unwrap();
+    for file in scenario.write(&Variant::default()) {
+        std::fs::write(folder.path().join("in").join(file.name), file.bytes).unwrap();
+    }
+    std::fs::write(folder.path().join("none.etl"), "this is no trace").unwrap();
+    folder
+}
+
+fn etwas(folder: &Path, args: &[&str]) -> Output {
+    Command::new(ETWAS).args(args).current_dir(folder).output().expect("the command starts")
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap_or(-1)
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn from_a_trace_to_answers() {
+    let folder = inputs();
+    let ingest = etwas(folder.path(), &["ingest", "in"]);
+    assert_eq!(code(&ingest), 0, "{}", err(&ingest));
+    assert!(out(&ingest).contains("first-light") && out(&ingest).contains("etwas report"));
+    let again = etwas(folder.path(), &["ingest", "in"]);
+    assert_eq!(code(&again), 0);
+    assert!(out(&again).contains("unchanged"), "{}", out(&again));
+    let quiet = etwas(folder.path(), &["ingest", "in", "--force", "--quiet"]);
+    assert_eq!((code(&quiet), out(&quiet).as_str()), (0, ""));
+
+    let csv = etwas(folder.path(), &["report", "traces", "--format", "csv"]);
+    assert_eq!(code(&csv), 0, "{}", err(&csv));
+    assert!(out(&csv).starts_with("trace,status,") && out(&csv).contains("\r\nfirst-light,ok,"));
+    let json = etwas(folder.path(), &["report", "process_tree", "--format", "json"]);
+    let rows: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    assert!(rows.as_array().is_some_and(|rows| !rows.is_empty()));
+    let sql = etwas(folder.path(), &["sql", "SELECT 1 AS a; SELECT 2 AS b", "--format", "csv"]);
+    assert_eq!(out(&sql), "b\r\n2\r\n");
+    let parquet = ["sql", "FROM trace", "--format", "parquet", "--output", "out.parquet"];
+    assert_eq!(code(&etwas(folder.path(), &parquet)), 0);
+    assert!(folder.path().join("out.parquet").is_file());
+    for question in ["traces", "health", "event_census", "process_tree", "cpu_samples_by_process"] {
+        let report = etwas(folder.path(), &["report", question]);
+        assert_eq!(code(&report), 0, "{question}: {}", err(&report));
+    }
+    let removed = etwas(folder.path(), &["remove", "first*"]);
+    assert_eq!((code(&removed), out(&removed).as_str()), (0, "first-light\n"));
+    let empty = etwas(folder.path(), &["report", "traces", "--format", "json"]);
+    assert_eq!((code(&empty), out(&empty).as_str()), (0, "[]\n"));
+}
+
+#[test]
+fn trouble_is_one_wrong_use_is_two() {
+    let folder = inputs();
+    let mixed = etwas(folder.path(), &["ingest", "in", "none.etl"]);
+    assert_eq!(code(&mixed), 1);
+    assert!(err(&mixed).contains("error: none.etl: ") && err(&mixed).contains("\nhint: "));
+    assert!(out(&mixed).contains("first-light"), "the good file is ingested");
+    assert_eq!(code(&etwas(folder.path(), &["ingest", "nowhere", "--lake", "l2"])), 1);
+    std::fs::create_dir(folder.path().join("nothing")).unwrap();
+    assert_eq!(code(&etwas(folder.path(), &["ingest", "nothing", "--lake", "l3"])), 1);
+    for (args, words) in [
+        (vec!["report", "starvaton"], "did you mean starvation"),
+        (vec!["report", "starvation", "-p", "min=1"], "starvation(min_ready_ms DOUBLE"),
+        (vec!["report", "traces", "--trace", "nobody"], "no trace matches"),
+        (vec!["report", "traces", "--lake", "nowhere"], "not a lake"),
+        (vec!["report", "traces", "--lake", "in"], "not a lake"),
+        (vec!["sql", "SELEC 1"], "SELEC"),
+        (vec!["sql", "FROM read_csv('none.etl')"], "disabled"),
+        (vec!["report", "traces", "--format", "parquet"], "--output"),
+        (vec!["report", "traces", "--format", "xml"], "unknown format"),
+        (vec!["ingest"], "INPUT"),
+        (vec!["ingest", "in", "--lake", "in"], "hint"),
+    ] {
+        let output = etwas(folder.path(), &args);
+        assert_eq!(code(&output), 2, "{args:?}: {}", err(&output));
+        assert!(err(&output).contains(words), "{args:?}: {}", err(&output));
+        assert_eq!(out(&output), "", "{args:?}");
+    }
+}
+
+#[test]
+fn gates_fire_on_rows_and_on_questions_that_cannot_be_answered() {
+    let folder = inputs();
+    etwas(folder.path(), &["ingest", "in", "--quiet"]);
+    let gate = |condition: &str| {
+        code(&etwas(folder.path(), &["report", "traces", "--fail-if", condition]))
+    };
+    assert_eq!((gate("events > 1"), gate("events < 0"), gate("nonsense")), (1, 0, 2));
+    let args = ["report", "ui_delays", "--format", "csv"];
+    let silent = etwas(folder.path(), &args);
+    assert_eq!(code(&silent), 0);
+    assert!(err(&silent).contains("not answerable, because the trace has no ui_delay"));
+    assert_eq!(out(&silent).lines().count(), 1, "a header and no rows: {}", out(&silent));
+    let gated = etwas(folder.path(), &["report", "ui_delays", "--fail-if", "true"]);
+    assert_eq!(code(&gated), 1);
+}
+
+#[test]
+fn the_catalogue_explains_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let reports = etwas(folder.path(), &["reports"]);
+    assert_eq!(code(&reports), 0);
+    assert!(out(&reports).contains("starvation") && out(&reports).contains("process_tree"));
+    let help = etwas(folder.path(), &["report", "starvation", "--help"]);
+    assert_eq!(code(&help), 0, "{}", err(&help));
+    for words in ["min_ready_ms DOUBLE := 10.0", "columns", "needs", "sources", "cswitch"] {
+        assert!(out(&help).contains(words), "{words} in\n{}", out(&help));
+    }
+    assert_eq!(code(&etwas(folder.path(), &["report", "--help"])), 0);
+}
+
+#[test]
+fn info_needs_no_lake() {
+    let folder = inputs();
+    let info = etwas(folder.path(), &["info", "in/first-light.etl", "--format", "json"]);
+    assert_eq!(code(&info), 0, "{}", err(&info));
+    let parsed: serde_json::Value = serde_json::from_slice(&info.stdout).expect("JSON");
+    assert_eq!(parsed[0]["trace"]["name"], "first-light");
+    assert!(parsed[0]["questions"].as_array().is_some_and(|q| q.len() > 5));
+    let people = etwas(folder.path(), &["info", "in/first-light.etl", "none.etl", "--events"]);
+    assert_eq!(code(&people), 1);
+    assert!(out(&people).contains("cpu count") && err(&people).contains("none.etl"));
+    assert!(!folder.path().join("lake").exists());
+}
+
+#[test]
+fn a_closed_pipe_is_success() {
+    let folder = inputs();
+    etwas(folder.path(), &["ingest", "in", "--quiet"]);
+    let mut child = Command::new(ETWAS)
+        .args(["sql", "SELECT range FROM range(2000000)", "--format", "csv"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((code(&output), err(&output).as_str()), (0, ""));
+}
+
+#[test]
+fn a_shell_without_duckdb_reads_statements() {
+    use std::io::Write as _;
+    let folder = inputs();
+    etwas(folder.path(), &["ingest", "in", "--quiet"]);
+    let run = |script: &str| {
+        let mut child = Command::new(ETWAS)
+            .arg("shell")
+            .current_dir(folder.path())
+            // No program is found here, so the prompt of our own answers.
+            .env("PATH", folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        child.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let good = run("SELECT 40 +\n 2 AS answer;\n.quit\nSELECT 7 AS never;\n");
+    assert_eq!(code(&good), 0, "{}", err(&good));
+    assert!(out(&good).contains("42") && !out(&good).contains('7'), "{}", out(&good));
+    assert_eq!(code(&run("SELEC;\n")), 2);
+}
