@@ -1,4 +1,5 @@
 //! Integration tests of the whole product, in one binary that links once; its modules are the topics.
 
 mod command;
+mod recordings;
 mod scenarios;

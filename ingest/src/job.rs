@@ -19,6 +19,7 @@ use crate::route::{Parts, Router};
 use crate::sink::{Filter, Tables, Target};
 use crate::state::facts::{Facts, file_name};
 use crate::state::identity::{Identity, Space, dos_path, key};
+use crate::state::power::PowerState;
 use crate::state::scheduler::{NO_THREAD, NONE16};
 use crate::survey::Survey;
 
@@ -135,6 +136,7 @@ impl Surveyed {
             survey.samples > 0,
             scratch,
         );
+        router.power = PowerState::new(&survey.facts.power, &survey.facts.machine);
         let mut failure = None;
         let report = merge.run(|file, event| {
             if failure.is_none() {
@@ -303,19 +305,17 @@ impl Finish<'_> {
     }
 
     fn write_cpus(&self, tables: &mut Tables, cpu_count: u32) {
-        let machine = &self.survey.facts.machine;
-        for cpu in 0..cpu_count {
-            let number = machine.numbers.get(cpu as usize);
-            let mhz = machine.processors.iter().find(|(index, _)| *index == cpu);
+        let facts = &self.survey.facts;
+        for (cpu, info) in facts.power.cpus(&facts.machine, cpu_count).iter().enumerate() {
             tables.cpu.builder.push(&schema::cpu::Row {
                 cpu: cpu as i32,
-                group_number: number.map(|(group, _)| i32::from(*group)),
-                number_in_group: number.map(|(_, number)| i32::from(*number)),
-                efficiency_class: None,
-                nominal_mhz: mhz.map(|(_, mhz)| *mhz as i32),
-                relative_performance: None,
-                core_type: None,
-                scheduling_class: None,
+                group_number: info.place.map(|(group, _)| i32::from(group)),
+                number_in_group: info.place.map(|(_, number)| i32::from(number)),
+                efficiency_class: info.class.map(i32::from),
+                nominal_mhz: info.nominal_mhz.map(|mhz| mhz as i32),
+                relative_performance: info.relative.map(|relative| relative as i32),
+                core_type: info.core_type,
+                scheduling_class: info.scheduling_class.map(i32::from),
             });
         }
     }

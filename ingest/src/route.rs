@@ -1,6 +1,8 @@
 //! The switchboard: which event fills which table. One match over the typed events; everything that has to be
 //! remembered is asked of `state`, everything that is written goes to `sink`.
 
+mod power;
+
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -25,6 +27,7 @@ use crate::gaps::Gaps;
 use crate::health::{Count, Health};
 use crate::sink::{Tables, with_column};
 use crate::state::identity::{Identity, Index, Space, key};
+use crate::state::power::PowerState;
 use crate::state::rows::{RowStore, Seq};
 use crate::state::scheduler::{NO_THREAD, NONE16, NONE64, ReadyRow, Scheduler, SwitchRow};
 use crate::state::stacks::{Definitions, NO_FRAGMENT, Stacks, Target};
@@ -106,6 +109,7 @@ pub struct Router<'a> {
     pub scheduler: Scheduler,
     pub stacks: Stacks,
     pub repairs: TextRepairs,
+    pub power: PowerState,
     samples: RowStore<SampleRow>,
     generic: GenericRows,
     clocks: Vec<Clock>,
@@ -161,6 +165,7 @@ impl<'a> Router<'a> {
             scheduler: Scheduler::new(lossless, scratch),
             stacks: Stacks::default(),
             repairs: TextRepairs::default(),
+            power: PowerState::default(),
             samples: RowStore::new(SAMPLES_KEPT, scratch),
             generic: GenericRows::default(),
             clocks,
@@ -248,6 +253,7 @@ impl<'a> Router<'a> {
             }
             Event::StackDefinition(..) => return Ok(Fate::Stored("stack")),
             Event::Generic => return self.generic_event(raw, ns),
+            Event::Power(power) if !self.has_cpu(power) => return self.generic_event(raw, ns),
             Event::Malformed if matches!(raw.id, EventId::Manifest { .. }) => {
                 // What a table of its own cannot take is kept as it is.
                 self.generic_event(raw, ns)?;
@@ -363,6 +369,8 @@ impl<'a> Router<'a> {
                 self.tables.input_event.flush_if_full()?;
                 Fate::Stored("input_event")
             }
+            Event::Power(power) => self.power(raw, power, ns)?,
+            Event::IdleState(idle) => self.idle_state(raw.cpu, idle, ns)?,
             Event::Known => Fate::Known,
             Event::Malformed => Fate::Malformed,
             _ => Fate::Unknown,
@@ -771,6 +779,9 @@ impl Router<'_> {
                 self.health.at(Count::generic_malformed, ns);
                 fate = Fate::Malformed;
             }
+        }
+        if decoded.is_ok() {
+            self.note_profile(provider, event_id, &fields);
         }
         let name = self.schemas.name(raw);
         let provider_guid = provider.to_string();

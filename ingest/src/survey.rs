@@ -5,7 +5,7 @@ use std::io;
 
 use crate::etl::{Clock, EtlFile, EventId, RawEvent, RecordKind, ScanReport, scan_with_bytes};
 use crate::event::generic::Schemas;
-use crate::event::{self, Event, cswitch, kernel_process, names};
+use crate::event::{self, Event, cswitch, kernel_process, names, power};
 use crate::state::facts::Facts;
 use crate::state::stacks::Definitions;
 
@@ -112,7 +112,10 @@ impl Survey {
             }
             EventId::Manifest { provider, .. } => {
                 self.schemas.note(raw);
-                if provider == kernel_process::PROVIDER {
+                if provider == kernel_process::PROVIDER
+                    || provider == power::PROCESSOR
+                    || provider == power::SERVICE
+                {
                     self.note_fact(raw, clock, build);
                 }
             }

@@ -12,6 +12,7 @@
 
 mod document;
 pub mod domain;
+pub mod power;
 pub mod table;
 
 pub use document::{schema_markdown, schema_sql};

@@ -7,7 +7,7 @@ table! {
     power_setting {
         /// When it was seen (rundown) or changed, nanoseconds since the start. A rundown says nothing about when it was set.
         ts_ns: I64,
-        /// 'effective' (the kernel's value in force), 'stored_ac' or 'stored_dc' (of the active scheme), 'overlay', or 'engine' (the processor engine's own profile view).
+        /// 'effective' (the kernel's value in force), 'stored_ac' or 'stored_dc' (of the active scheme), 'overlay', 'profile' and 'override' (stored for a profile, or over all schemes), or 'engine' (the processor engine's own profile view).
         source: Text,
         /// GUID of the scheme, overlay or profile. NULL: the event does not tell.
         scheme_guid: Opt<Text>,

@@ -10,6 +10,7 @@ pub mod kernel_process;
 pub mod names;
 pub mod payload;
 pub mod perfinfo;
+pub mod power;
 pub mod process;
 pub mod stackwalk;
 pub mod sysconfig;
@@ -22,6 +23,7 @@ use cswitch::{CSwitch, ReadyThread};
 use image::{Image, ImageIdentity};
 use kernel_process::{Freeze, ManifestProcess};
 use perfinfo::{Interrupt, Mark, Sample, SampleInterval};
+use power::{IdleState, PowerEvent};
 use process::Process;
 use stackwalk::{Frames, StackTarget};
 use sysconfig::SysConfig;
@@ -105,6 +107,10 @@ pub enum Event<'a> {
     ManifestImage(Image<'a>),
     /// Priority set, from the manifest provider.
     ManifestPriority(PriorityChange),
+    /// Power: a setting, a state of the machine or of a CPU.
+    Power(PowerEvent<'a>),
+    /// A CPU enters or leaves an idle state.
+    IdleState(IdleState),
     /// Manifest or TraceLogging event without a table of its own.
     Generic,
     /// Metadata of events (embedded descriptions, maps, manifests).
@@ -216,6 +222,7 @@ fn kernel_rare<'a>(event: &RawEvent<'a>, hook: u16, version: u8) -> Event<'a> {
         0x0F45 => interrupt("timer_dpc"),
         0x0F46 => interrupt("io_timer"),
         0x0F5F => interrupt("passive_isr"),
+        0x1239 | 0x123A => or_malformed(IdleState::decode(event, hook == 0x1239), Event::IdleState),
         0x0F48..=0x0F4A => or_malformed(SampleInterval::decode(event), Event::SampleInterval),
         _ if names::hook_name(hook).is_some() => Event::Known,
         _ => Event::Unknown,
@@ -279,6 +286,10 @@ fn manifest<'a>(event: &RawEvent<'a>, provider: Guid, id: u16, version: u8) -> O
             11 | 12 => Event::Freeze(Freeze::decode(event, id)?),
             _ => Event::Generic,
         });
+    }
+    if provider == power::KERNEL_POWER || provider == power::SERVICE || provider == power::PROCESSOR
+    {
+        return power::decode(event, provider, id, version);
     }
     if provider == uiforetw::INPUT && (400..=404).contains(&id) {
         return Some(Event::Input(Input::decode(event, id)?));

@@ -333,6 +333,7 @@ static HOOKS: &[(u16, &str)] = &[
     (0x0F48, "SetInterval"),
     (0x0F49, "CollectionStart"),
     (0x0F4A, "CollectionEnd"),
+    (0x0F4B, "SpinLockConfig"),
     (0x0F4F, "ClockInterrupt"),
     (0x0F5F, "ISR-Passive"),
     (0x0F64, "DpcEnqueue"),

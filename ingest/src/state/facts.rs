@@ -10,6 +10,7 @@ use crate::event::process::Process;
 use crate::event::sysconfig::SysConfig;
 use crate::event::thread::{Thread, ThreadName};
 use crate::event::{Event, Phase};
+use crate::state::power::PowerFacts;
 
 /// A process event.
 #[derive(Clone, Debug)]
@@ -117,6 +118,8 @@ pub struct Machine {
     pub processors: Vec<(u32, u32)>,
     /// Per CPU: group and number.
     pub numbers: Vec<(u16, u8)>,
+    /// Per group: mask of its CPUs.
+    pub groups: Vec<u64>,
     /// NT path and DOS path of volumes.
     pub volumes: Vec<(String, String)>,
 }
@@ -137,8 +140,12 @@ pub struct Facts {
     pub versions: Vec<VersionFact>,
     pub services: Vec<ServiceFact>,
     pub machine: Machine,
+    pub power: PowerFacts,
     pub repairs: TextRepairs,
 }
+
+/// Processor groups of a machine.
+const GROUPS_MAX: usize = 64;
 
 /// "Still active": what a process that runs has for an exit status.
 const STILL_ACTIVE: i32 = 0x103;
@@ -181,6 +188,7 @@ impl Facts {
                 self.manifest_images.push(fact);
             }
             Event::ImageIdentity(identity) => self.identity(identity, ns),
+            Event::Power(power) => self.power.note(power, ns),
             Event::SysConfig(config) => self.machine(config),
             _ => {}
         }
@@ -305,7 +313,11 @@ impl Facts {
                 machine.numbers =
                     numbers.map(|b| (u16::from_le_bytes([b[0], b[1]]), b[2])).collect();
             }
-            SysConfig::ProcessorGroups(..) => {}
+            SysConfig::ProcessorGroups(bytes, size) => {
+                let masks = bytes.chunks_exact(*size).take(GROUPS_MAX);
+                let mask = |b: &[u8]| b.iter().rev().fold(0, |m, byte| m << 8 | u64::from(*byte));
+                machine.groups = masks.map(mask).collect();
+            }
             SysConfig::Volume { nt, dos } => {
                 let pair = (nt.text(repairs), dos.text(repairs));
                 if !machine.volumes.contains(&pair) {

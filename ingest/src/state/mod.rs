@@ -4,6 +4,7 @@
 pub mod facts;
 pub mod identity;
 mod lifetime;
+pub mod power;
 pub mod rows;
 pub mod scheduler;
 pub mod stacks;
