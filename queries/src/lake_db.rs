@@ -267,15 +267,16 @@ fn frame_view(sources: &Sources) -> Creation {
         columns.push((name.into(), format!("s.found.{name}"), doc));
     }
     // One name for a place, the richer source first ('pdb' before 'export'), so that symbols
-    // found twice never double a frame.
+    // found twice never double a frame. Time stamp and size alone may be those of two modules.
     let symbols = format!(
-        "SELECT y.module_id, y.rva, max_by({{'function': y.\"function\", \
+        "SELECT y.module_id, lower(y.module) AS module, y.rva, max_by({{'function': y.\"function\", \
          'function_offset': y.function_offset, 'source_file': y.source_file, \
          'source_line': y.source_line}}, y.source) AS found\n    FROM {} AS y\n    GROUP BY ALL",
         sources.symbols()
     );
     let from = format!(
-        "{} AS r\nLEFT JOIN (\n    {symbols}\n) AS s ON s.module_id = r.module_id AND s.rva = r.rva",
+        "{} AS r\nLEFT JOIN (\n    {symbols}\n) AS s ON s.module_id = r.module_id AND s.rva = r.rva\n    \
+         AND s.module = lower(r.\"module\")",
         sources.recordings(table)
     );
     view(table, &columns, &from)
