@@ -222,7 +222,7 @@ impl<'a> Router<'a> {
             _ => {}
         }
         self.events += 1;
-        if self.events % DRAIN_EVERY == 0 { self.drain(false) } else { Ok(()) }
+        if self.events.is_multiple_of(DRAIN_EVERY) { self.drain(false) } else { Ok(()) }
     }
 
     fn dispatch(
@@ -647,7 +647,7 @@ impl Router<'_> {
                 add_halves(stacks, &mut row.kernel, &mut row.user, was_exact, kernel, user, exact);
                 row.user_exact |= u32::from(exact && user != NO_FRAGMENT);
             }),
-            Target::Generic(seq) => Ok(self.generic.row(seq).map_or(false, |(k, u)| {
+            Target::Generic(seq) => Ok(self.generic.row(seq).is_some_and(|(k, u)| {
                 let was_exact = *u != NO_FRAGMENT;
                 add_halves(stacks, k, u, was_exact, kernel, user, exact);
                 true
@@ -929,7 +929,7 @@ fn push_switch(
     let tid = |thread: Index| i64::from(identity.threads[thread as usize].tid);
     let known = |thread: Index| (thread != NO_THREAD).then_some(thread);
     let (new, old, readying) = (row.new_thread, row.old_thread, known(row.readying_thread));
-    let in_dpc = (row.ready_flags != NONE16).then(|| row.ready_flags as u8 & READY_IN_DPC != 0);
+    let in_dpc = (row.ready_flags != NONE16).then_some(row.ready_flags as u8 & READY_IN_DPC != 0);
     tables.cswitch.builder.push(&schema::cswitch::Row {
         ts_ns: row.ts_ns,
         cpu: i32::from(row.cpu),

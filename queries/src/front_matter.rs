@@ -410,7 +410,7 @@ fn parameters(file: &str, tokens: &[Token<'_>]) -> Result<Vec<Parameter>, FileEr
                 return Err(FileError { file: file.into(), line: token.line, message });
             }
             let name = token.text.trim_matches('"').to_owned();
-            let text = doc.drain(..).collect::<Vec<_>>().join(" ");
+            let text = std::mem::take(&mut doc).join(" ");
             current = Some(Parameter { name, line: token.line, doc: text, ..Parameter::default() });
             continue;
         };

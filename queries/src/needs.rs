@@ -19,7 +19,7 @@ pub fn hint(need: &str) -> String {
     let table = need.split('.').next().unwrap_or(need);
     let own = record_with().find(|(name, ..)| *name == need);
     match own.or_else(|| record_with().find(|(name, ..)| *name == table)) {
-        Some((_, record, profile)) if matches!(profile, "any" | "none") => record.to_owned(),
+        Some((_, record, "any" | "none")) => record.to_owned(),
         Some((_, record, profile)) => format!("{record} (WPR profile {profile})"),
         None => format!("whatever fills {table}"),
     }

@@ -295,7 +295,8 @@ impl<'a> Index<'a> {
         }
         // A header that is wrong counts all the same when a record follows it: what it lacks is known from the
         // grid. Without a CPU that there is, nothing tells whose events these are: the buffer is lost.
-        if !wrong.is_empty() && !(known_marker(marker) && self.cpu_possible(at, &header)) {
+        let readable = known_marker(marker) && self.cpu_possible(at, &header);
+        if !wrong.is_empty() && !readable {
             self.damage.add(DamageKind::BufferHeader, at, there, wrong);
             return Ok(());
         }

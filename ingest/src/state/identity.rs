@@ -126,12 +126,12 @@ fn choose<T>(kernel: &mut Vec<T>, manifest: &mut Vec<T>, ns: impl Fn(&T) -> i64)
 impl Identity {
     /// Builds all lifetimes. The facts' lists of lifetimes are used up.
     pub fn build(facts: &mut Facts) -> Identity {
-        let mut identity = Identity::default();
-        identity.from_manifest = FromManifest {
+        let from_manifest = FromManifest {
             processes: choose(&mut facts.processes, &mut facts.manifest_processes, |f| f.ns),
             threads: choose(&mut facts.threads, &mut facts.manifest_threads, |f| f.ns),
             images: choose(&mut facts.images, &mut facts.manifest_images, |f| f.ns),
         };
+        let mut identity = Identity { from_manifest, ..Identity::default() };
         for fact in std::mem::take(&mut facts.processes) {
             identity.add_process(fact);
         }

@@ -64,10 +64,10 @@ impl PowerFacts {
     pub fn note(&mut self, event: &PowerEvent<'_>, ns: i64) {
         match event {
             PowerEvent::Processor(processor) => self.processor(processor, ns),
-            PowerEvent::Index(cpu, index) => {
-                if self.indexes.len() < PROCESSORS_MAX || self.indexes.contains_key(cpu) {
-                    self.indexes.insert(*cpu, *index);
-                }
+            PowerEvent::Index(cpu, index)
+                if self.indexes.len() < PROCESSORS_MAX || self.indexes.contains_key(cpu) =>
+            {
+                self.indexes.insert(*cpu, *index);
             }
             PowerEvent::Change(Change::ActiveScheme(guid)) => self.scheme(ns, None, *guid),
             PowerEvent::Change(Change::Scheme(from, to, ..)) => self.scheme(ns, Some(*from), *to),
