@@ -30,8 +30,9 @@ CREATE OR REPLACE MACRO prevalence(
 WITH hit AS (
     SELECT DISTINCT q.trace_id
     FROM query(
-        'SELECT f.trace_id FROM ' || question
-        || CASE WHEN contains(question, '(') THEN '' ELSE '()' END
+        'SELECT f.trace_id FROM '
+        || coalesce(question, '(SELECT CAST(NULL AS BIGINT) AS trace_id LIMIT 0)')
+        || CASE WHEN question IS NULL OR contains(question, '(') THEN '' ELSE '()' END
         || ' AS f WHERE ' || finding
     ) q
 ),

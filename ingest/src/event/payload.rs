@@ -115,9 +115,15 @@ impl<'a> Payload<'a> {
     }
 
     /// The SID field of the classic process events: a zero u32, or a TOKEN_USER of two pointers and the SID.
+    /// The pointers are kernel addresses of no use, and zero in some recordings, too: a SID behind them decides.
     pub fn token_user_sid(&mut self) -> Option<&'a [u8]> {
         let first = self.rest().first_chunk::<4>().copied()?;
-        if u32::from_le_bytes(first) == 0 {
+        let head = self.rest().split_at_checked(2 * self.pointer_size());
+        let follows = head.is_some_and(|(pointers, sid)| {
+            let one_and_some = matches!(sid, [1, 1..=15, 0, 0, ..]);
+            pointers.iter().all(|byte| *byte == 0) && one_and_some
+        });
+        if u32::from_le_bytes(first) == 0 && !follows {
             self.skip(4)?;
             return Some(&[]);
         }
