@@ -313,7 +313,7 @@ impl<'a> Router<'a> {
                 Fate::Known
             }
             Event::Interrupt(interrupt) => {
-                let start = self.clock(raw).ns(interrupt.initial_ticks);
+                let start = self.kernel_clock().ns(interrupt.initial_ticks);
                 let image = self.identity.image_at(Space::Kernel, interrupt.routine, ns);
                 let module = image.map(|image| self.identity.images[image as usize].path.as_str());
                 self.tables.dpc_isr.builder.push(&schema::dpc_isr::Row {
@@ -378,7 +378,7 @@ impl<'a> Router<'a> {
         Ok(fate)
     }
 
-    fn clock(&self, _raw: &RawEvent<'_>) -> &Clock {
+    fn kernel_clock(&self) -> &Clock {
         // Kernel events come from one session; its files share one clock.
         &self.clocks[0]
     }

@@ -81,11 +81,6 @@ impl<T: Copy + FromBytes + IntoBytes + Immutable> RowStore<T> {
         self.next - 1
     }
 
-    /// Rows pushed so far.
-    pub fn pushed(&self) -> u64 {
-        self.next
-    }
-
     fn locate(&self, seq: Seq) -> Option<(usize, usize)> {
         let distance = usize::try_from(seq.checked_sub(self.first)?).ok()?;
         (seq < self.next).then_some((distance / CHUNK_ROWS, distance % CHUNK_ROWS))
@@ -99,9 +94,9 @@ impl<T: Copy + FromBytes + IntoBytes + Immutable> RowStore<T> {
             Place::File(offset) => {
                 let Some(file) = self.file.as_mut() else { return Ok(false) };
                 let place = *offset + (at * size_of::<T>()) as u64;
-                let mut row = T::new_zeroed();
                 file.seek(SeekFrom::Start(place))?;
-                row = read_row(file, row)?;
+                let mut row = T::new_zeroed();
+                read_rows(file, std::slice::from_mut(&mut row))?;
                 change(&mut row);
                 file.seek(SeekFrom::Start(place))?;
                 file.write_all(row.as_bytes())?;
@@ -158,10 +153,7 @@ impl<T: Copy + FromBytes + IntoBytes + Immutable> RowStore<T> {
         file.seek(SeekFrom::Start(offset))?;
         rows.clear();
         rows.resize(count, T::new_zeroed());
-        for row in rows.iter_mut() {
-            *row = read_row(file, *row)?;
-        }
-        Ok(())
+        read_rows(file, rows)
     }
 
     /// Moves the oldest chunks that are in memory to the file.
@@ -192,14 +184,9 @@ impl<T: Copy + FromBytes + IntoBytes + Immutable> RowStore<T> {
     }
 }
 
-fn read_row<T: FromBytes + IntoBytes>(file: &mut File, mut row: T) -> io::Result<T> {
-    // A row is a few hundred bytes; the file's pages are in memory nearly always.
-    let mut bytes = vec![0u8; size_of::<T>()];
-    file.read_exact(&mut bytes)?;
-    if let Ok(read) = T::read_from_bytes(&bytes) {
-        row = read;
-    }
-    Ok(row)
+/// Fills `rows` from where the file stands, in one read.
+fn read_rows<T: FromBytes + IntoBytes>(file: &mut File, rows: &mut [T]) -> io::Result<()> {
+    file.read_exact(rows.as_mut_bytes())
 }
 
 #[cfg(test)]

@@ -360,9 +360,4 @@ impl Stacks {
         }
         Ok(())
     }
-
-    /// Stacks that have got an id but were not given out.
-    pub fn unwritten(&self) -> usize {
-        self.unwritten.len()
-    }
 }
