@@ -5,7 +5,7 @@
 //! Called by `Staging` and `Lake`.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -54,19 +54,19 @@ impl Session {
         Err(LakeError::io("write to", &staging, error))
     }
 
-    /// None if a cleaner took the place away between its creation and its lock.
+    /// None if a cleaner took the place away between its creation and its lock. The place is named
+    /// after its machine, so that its maker may be killed at any instant and still be known.
     fn try_create(staging: &Path) -> io::Result<Option<Self>> {
-        let prefix = format!("{}-", std::process::id());
+        let prefix = format!("{}{}-", machine_prefix(), std::process::id());
         let dir = tempfile::Builder::new().prefix(&prefix).rand_bytes(10).tempdir_in(staging)?;
         let path = dir.path().join(LOCK_NAME);
-        let mut lock = File::create_new(&path)?;
+        let lock = File::create_new(&path)?;
         match lock.lock() {
             Ok(()) => {}
             // Without locks, age alone decides: see `is_dead`.
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
             Err(error) => return Err(error),
         }
-        lock.write_all(machine().as_bytes())?;
         if !path.exists() {
             return Ok(None);
         }
@@ -130,7 +130,7 @@ fn dead_lock(dir: &Path) -> Option<Option<File>> {
         Err(_) => return None,
     };
     match lock.try_lock() {
-        Ok(()) if is_ours(&path) || is_old(dir) => Some(Some(lock)),
+        Ok(()) if is_ours(dir) || is_old(dir) => Some(Some(lock)),
         Err(TryLockError::Error(error))
             if error.kind() == io::ErrorKind::Unsupported && is_old(dir) =>
         {
@@ -145,9 +145,10 @@ fn is_there(dir: &Path) -> bool {
 }
 
 /// Whether the place was made on this machine since it started: then its lock is to be trusted.
-fn is_ours(lock: &Path) -> bool {
-    let machine = machine();
-    !machine.is_empty() && fs::read_to_string(lock).is_ok_and(|text| text == machine)
+fn is_ours(dir: &Path) -> bool {
+    let machine = machine_prefix();
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    !machine.is_empty() && name.starts_with(&machine)
 }
 
 /// Whether nothing in a place was changed for long.
@@ -164,11 +165,15 @@ fn is_old(dir: &Path) -> bool {
     newest.elapsed().is_ok_and(|age| age > ABANDONED_AFTER)
 }
 
-/// What tells this machine from others, until it is started anew.
-fn machine() -> String {
-    if let Ok(boot) = fs::read_to_string("/proc/sys/kernel/random/boot_id") {
-        return boot.trim().to_owned();
-    }
+/// What tells this machine from others until it is started anew, ready to begin a name with; empty
+/// where nothing does.
+fn machine_prefix() -> String {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
     let names = ["COMPUTERNAME", "HOSTNAME"];
-    names.into_iter().find_map(|name| std::env::var(name).ok()).unwrap_or_default()
+    let Some(machine) = boot.or_else(|| names.into_iter().find_map(|name| std::env::var(name).ok()))
+    else {
+        return String::new();
+    };
+    let hash = blake3::hash(machine.trim().as_bytes()).to_hex();
+    format!("{}-", &hash.as_str()[..16])
 }

@@ -393,12 +393,13 @@ fn a_manifest_is_the_same_text_for_the_same_recording() {
 fn what_a_dead_process_left_goes_with_the_next_ingest() {
     let (_dir, lake) = new_lake();
     let staging = lake.root().join(STAGING_NAME);
+    let session = Session::create(lake.root()).unwrap();
+    let name = session.dir().file_name().unwrap().to_str().unwrap().to_owned();
     // As `kill -9` leaves it: the lock file is there, the lock is not.
-    let dead = staging.join("1-deadbeef");
+    let dead = staging.join(format!("{name}-dead"));
     fs::create_dir_all(dead.join("trace_id=5")).unwrap();
     fs::write(dead.join("trace_id=5/cswitch.parquet"), "half").unwrap();
-    let session = Session::create(lake.root()).unwrap();
-    fs::copy(session.dir().join("lock"), dead.join("lock")).unwrap();
+    fs::write(dead.join("lock"), "").unwrap();
     // Killed while it was being made, and while it was being removed.
     fs::create_dir(staging.join("2-empty")).unwrap();
     fs::create_dir_all(staging.join("3-half/trace_id=6")).unwrap();
@@ -418,7 +419,7 @@ fn what_another_machine_makes_is_left_alone_until_it_is_old() {
     let place = lake.root().join(STAGING_NAME).join("1-elsewhere");
     fs::create_dir_all(place.join("trace_id=5")).unwrap();
     fs::write(place.join("trace_id=5/cswitch.parquet"), "half").unwrap();
-    fs::write(place.join("lock"), "another machine").unwrap();
+    fs::write(place.join("lock"), "").unwrap();
     Lake::open_or_create(lake.root()).unwrap();
     assert!(place.is_dir());
 
