@@ -170,7 +170,8 @@ fn is_old(dir: &Path) -> bool {
 fn machine_prefix() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
     let names = ["COMPUTERNAME", "HOSTNAME"];
-    let Some(machine) = boot.or_else(|| names.into_iter().find_map(|name| std::env::var(name).ok()))
+    let Some(machine) =
+        boot.or_else(|| names.into_iter().find_map(|name| std::env::var(name).ok()))
     else {
         return String::new();
     };
