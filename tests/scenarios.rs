@@ -40,43 +40,74 @@ fn scenarios() -> Vec<(PathBuf, String)> {
     found
 }
 
-/// A scenario as a lake in a folder that is gone when it is dropped.
+/// A folder in which one scenario after the other becomes the only recording of a lake. The lake is
+/// kept, because making its database takes longer than everything else together.
+struct Stage(tempfile::TempDir);
+
+/// A scenario on the stage.
 struct Staged {
-    _folder: tempfile::TempDir,
     lake: Lake,
     exit: i32,
 }
 
-/// Writes, ingests and names one scenario.
-fn stage(scenario: &Scenario, variant: &Variant) -> Result<Staged, String> {
-    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
-    let (input, root) = (folder.path().join("in"), folder.path().join("lake"));
-    fs::create_dir(&input).map_err(|e| e.to_string())?;
-    for file in scenario.write(variant) {
-        fs::write(input.join(&file.name), &file.bytes).map_err(|e| e.to_string())?;
+impl Stage {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a temporary folder"))
     }
-    let options = IngestOptions {
-        input: InputArgs { inputs: vec![input.into()], ..InputArgs::default() },
-        lake: root.clone(),
-        jobs: Some(1),
-        ..IngestOptions::default()
-    };
-    let summary = etwas_ingest::run(&options, &()).map_err(|e| e.to_string())?;
-    if !scenario.symbol_files().is_empty() {
-        let store = folder.path().join("symbols");
-        for file in scenario.symbol_files() {
-            let path = store.join(&file.name);
-            fs::create_dir_all(path.parent().expect("below the store"))
-                .map_err(|e| e.to_string())?;
-            fs::write(path, &file.bytes).map_err(|e| e.to_string())?;
+
+    /// Writes, ingests and names one scenario.
+    fn set(&self, scenario: &Scenario, variant: &Variant) -> Result<Staged, String> {
+        self.clear().map_err(|e| e.to_string())?;
+        let (input, root) = (self.0.path().join("in"), self.0.path().join("lake"));
+        fs::create_dir(&input).map_err(|e| e.to_string())?;
+        for file in scenario.write(variant) {
+            fs::write(input.join(&file.name), &file.bytes).map_err(|e| e.to_string())?;
         }
-        let path = SymbolPath::parse(&store.to_string_lossy()).map_err(|e| e.to_string())?;
-        let options = SymbolOptions { path, offline: true, ..SymbolOptions::default() };
-        symbolize_lake(&root, &options, &|_| {}).map_err(|e| e.to_string())?;
+        let options = IngestOptions {
+            input: InputArgs { inputs: vec![input.into()], ..InputArgs::default() },
+            lake: root.clone(),
+            jobs: Some(1),
+            ..IngestOptions::default()
+        };
+        let summary = etwas_ingest::run(&options, &()).map_err(|e| e.to_string())?;
+        if !scenario.symbol_files().is_empty() {
+            let store = self.0.path().join("store");
+            for file in scenario.symbol_files() {
+                let path = store.join(&file.name);
+                fs::create_dir_all(path.parent().expect("below the store"))
+                    .map_err(|e| e.to_string())?;
+                fs::write(path, &file.bytes).map_err(|e| e.to_string())?;
+            }
+            let path = SymbolPath::parse(&store.to_string_lossy()).map_err(|e| e.to_string())?;
+            let options = SymbolOptions { path, offline: true, ..SymbolOptions::default() };
+            symbolize_lake(&root, &options, &|_| {}).map_err(|e| e.to_string())?;
+        }
+        lake_db::refresh(&root).map_err(|e| e.to_string())?;
+        let lake = Lake::open(&root, &OpenOptions::default()).map_err(|e| e.to_string())?;
+        Ok(Staged { lake, exit: i32::from(summary.is_trouble()) })
     }
-    lake_db::refresh(&root).map_err(|e| e.to_string())?;
-    let lake = Lake::open(&root, &OpenOptions::default()).map_err(|e| e.to_string())?;
-    Ok(Staged { _folder: folder, lake, exit: i32::from(summary.is_trouble()) })
+
+    /// Takes the scenario before away: its files, its recordings and their names.
+    fn clear(&self) -> std::io::Result<()> {
+        for folder in ["in", "store", "lake/symbols"] {
+            remove(&self.0.path().join(folder))?;
+        }
+        for entry in fs::read_dir(self.0.path().join("lake")).into_iter().flatten() {
+            let path = entry?.path();
+            if path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("trace_id=")) {
+                remove(&path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Removes a folder, also one that is not there.
+fn remove(folder: &Path) -> std::io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// The rows a truth's question gives, with only the columns that are compared.
@@ -178,6 +209,7 @@ fn line(row: &[Option<String>]) -> String {
 /// Checks every truth of every scenario in one variant.
 fn run(variant: &Variant, label: &str) {
     let (mut truths, mut wrong, mut report) = (0, 0, String::new());
+    let stage = Stage::new();
     for (path, text) in scenarios() {
         let short = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(&path).display();
         let scenario = match Scenario::parse(&text) {
@@ -188,7 +220,7 @@ fn run(variant: &Variant, label: &str) {
                 continue;
             }
         };
-        let staged = match stage(&scenario, variant) {
+        let staged = match stage.set(&scenario, variant) {
             Ok(staged) => staged,
             Err(error) => {
                 wrong += 1;

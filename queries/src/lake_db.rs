@@ -8,6 +8,7 @@
 //! * Only SQL that DuckDB 1.4, 1.5 and 2.0 run; storage version v1.4.0.
 //! * Written aside and renamed: a reader sees the old file or the new one, and blocks nobody.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -393,13 +394,54 @@ fn needs_views(catalog: &Catalog) -> Vec<Creation> {
     ]
 }
 
+/// The name of what a statement creates, then every name that it mentions.
+fn names(sql: &str) -> Vec<&str> {
+    tokens(sql)
+        .into_iter()
+        .filter(|t| matches!(t.kind, Kind::Word | Kind::Quoted))
+        // CREATE OR REPLACE MACRO stands before the name.
+        .skip(4)
+        .map(|t| t.text.trim_matches('"'))
+        .collect()
+}
+
+/// Every creation after those whose names it mentions. A mention may be something else, a column
+/// say, so this order is a good one and not a promise.
+fn by_dependence(creations: &[Creation]) -> Vec<usize> {
+    struct Visit<'a> {
+        words: Vec<Vec<&'a str>>,
+        seen: Vec<bool>,
+        order: Vec<usize>,
+    }
+    fn visit(state: &mut Visit, defined: &HashMap<&str, usize>, at: usize) {
+        if std::mem::replace(&mut state.seen[at], true) {
+            return;
+        }
+        for word in 0..state.words[at].len() {
+            if let Some(&used) = defined.get(state.words[at][word]) {
+                visit(state, defined, used);
+            }
+        }
+        state.order.push(at);
+    }
+    let words: Vec<Vec<&str>> = creations.iter().map(|c| names(&c.sql)).collect();
+    let defined: HashMap<&str, usize> =
+        words.iter().enumerate().filter_map(|(at, w)| Some((*w.first()?, at))).collect();
+    let seen = vec![false; creations.len()];
+    let mut state = Visit { words, seen, order: Vec::with_capacity(creations.len()) };
+    for at in 0..creations.len() {
+        visit(&mut state, &defined, at);
+    }
+    state.order
+}
+
 /// Creates everything, in an order that works, and returns that order.
 ///
 /// A macro is checked when it is created, so it must come after what it uses. The files do not say
 /// what uses what; trying until nothing more succeeds needs no second list that could be wrong.
 fn create_all(conn: &Connection, creations: &[Creation]) -> Result<Vec<usize>, Error> {
     let mut done = Vec::new();
-    let mut waiting: Vec<usize> = (0..creations.len()).collect();
+    let mut waiting = by_dependence(creations);
     while !waiting.is_empty() {
         let mut failed = Vec::new();
         let mut first_error = None;
