@@ -302,10 +302,16 @@ impl Buffer {
             .0
     }
 
-    /// The buffer as `size` bytes.
-    pub fn plain(&self, size: usize) -> Vec<u8> {
+    /// What is used of the buffer's `size` bytes.
+    pub fn used(&self, size: usize) -> Vec<u8> {
         let mut bytes = self.header(size);
         bytes.extend(&self.records);
+        bytes
+    }
+
+    /// The buffer as `size` bytes.
+    pub fn plain(&self, size: usize) -> Vec<u8> {
+        let mut bytes = self.used(size);
         assert!(bytes.len() <= size, "test buffer too full");
         bytes.resize(size, 0xFF);
         bytes

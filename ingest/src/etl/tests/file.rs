@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::build::{
     ANCHOR, Buffer, Head, SLOT, START, open, packed_file, plain_file, scan_all, times,
 };
+use crate::etl::buffer::BUFFER_BYTES_MAX;
 use crate::etl::{DamageKind, EtlFile, Merge, OpenError, Source, scan, scan_with_bytes};
 
 #[test]
@@ -187,4 +188,47 @@ fn errors_of_reading_are_handed_on() {
     source.there.store(10, Ordering::Relaxed);
     let error = EtlFile::open(source).err().expect("refused");
     assert_eq!(error.to_string(), "cannot be read: bad sector");
+}
+
+/// A long file of which only the beginnings of buffers are kept; the rest is zero.
+struct Sparse {
+    parts: Vec<Vec<u8>>,
+    part_bytes: u64,
+}
+
+impl Source for Sparse {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        let count = buf.len().min(self.len().saturating_sub(offset) as usize);
+        let mut done = 0;
+        while done < count {
+            let (part, inside) = (
+                (offset + done as u64) / self.part_bytes,
+                (offset + done as u64) % self.part_bytes,
+            );
+            let length = (count - done).min((self.part_bytes - inside) as usize);
+            let kept = self.parts[part as usize].get(inside as usize..).unwrap_or_default();
+            let kept = &kept[..kept.len().min(length)];
+            buf[done..done + kept.len()].copy_from_slice(kept);
+            buf[done + kept.len()..done + length].fill(0);
+            done += length;
+        }
+        Ok(count)
+    }
+
+    fn len(&self) -> u64 {
+        self.parts.len() as u64 * self.part_bytes
+    }
+}
+
+#[test]
+fn offsets_do_not_end_at_4_gib() {
+    let size = BUFFER_BYTES_MAX as usize;
+    let head = Head { buffer_size: BUFFER_BYTES_MAX, ..Head::default() };
+    let mut parts = vec![Buffer::head(&head).used(size)];
+    parts.extend((1..=300).map(|n| Buffer::new(1, n).times(&[10 * n]).used(size)));
+    let file = EtlFile::open(Arc::new(Sparse { parts, part_bytes: size as u64 })).expect("opens");
+    let mut last = 0;
+    let merged = Merge::new(&[&file]).run(|_, event| last = event.offset).expect("reads");
+    assert_eq!((merged.records, merged.files[0].damage.total()), (301, 0));
+    assert_eq!(last, 300 * size as u64 + 0x48);
 }
