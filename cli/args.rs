@@ -32,6 +32,8 @@ pub enum Command {
     Shell(Shell),
     /// Take traces out of the lake
     Remove(Remove),
+    /// Write a copy of a lake table by table, in few large files, for object stores and warehouses
+    Compact(Compact),
     /// Name the functions in the stacks of a lake
     Symbols(Symbols),
 }
@@ -168,6 +170,15 @@ pub struct Remove {
     pub glob: String,
     #[command(flatten)]
     pub lake: Lake,
+}
+
+#[derive(clap::Args)]
+pub struct Compact {
+    #[command(flatten)]
+    pub lake: Lake,
+    /// Where to; replaced if it is such a copy [default: the lake's folder with -compact behind it]
+    #[arg(long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]

@@ -5,6 +5,7 @@
 //! `--fail-if` fired; 2 wrong use, unknown question, SQL error, no lake.
 
 mod args;
+mod compact;
 mod explain;
 mod info;
 mod ingest;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Command::Sql(args) => report::sql(&args),
         Command::Shell(args) => shell::run(&args),
         Command::Remove(args) => remove::run(&args),
+        Command::Compact(args) => compact::run(&args),
         Command::Symbols(args) => symbols::run(&args),
     };
     match result {

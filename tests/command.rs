@@ -65,6 +65,11 @@ fn from_a_trace_to_answers() {
         let report = etwas(folder.path(), &["report", question]);
         assert_eq!(code(&report), 0, "{question}: {}", err(&report));
     }
+    let compact = etwas(folder.path(), &["compact"]);
+    assert_eq!(code(&compact), 0, "{}", err(&compact));
+    let traces = ["report", "traces", "--format", "csv", "--lake", "lake-compact"];
+    assert_eq!(out(&etwas(folder.path(), &traces)), out(&csv));
+    assert_eq!(code(&etwas(folder.path(), &["ingest", "in", "--lake", "lake-compact"])), 2);
     let removed = etwas(folder.path(), &["remove", "first*"]);
     assert_eq!((code(&removed), out(&removed).as_str()), (0, "first-light\n"));
     let empty = etwas(folder.path(), &["report", "traces", "--format", "json"]);

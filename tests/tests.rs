@@ -1,5 +1,6 @@
 //! Integration tests of the whole product, in one binary that links once; its modules are the topics.
 
 mod command;
+mod compact;
 mod recordings;
 mod scenarios;

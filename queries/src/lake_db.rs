@@ -45,11 +45,22 @@ struct Creation {
 }
 
 /// The file by which whoever makes a lake marks it.
-const MARKER: &str = "etwas.json";
+pub const MARKER: &str = "etwas.json";
+
+/// What the marker calls the layout of a lake written table by table.
+pub const COMPACT_LAYOUT: &str = "tables";
 
 /// Whether the folder is a lake: it has the marker, or recordings, or the empty tables.
 pub fn is_lake(root: &Path) -> bool {
     root.join(MARKER).is_file() || root.join(EMPTY).is_dir() || has_recordings(root)
+}
+
+/// Whether the lake is laid out table by table, as [`crate::compact`] writes it.
+pub fn is_compact(root: &Path) -> bool {
+    fs::read_to_string(root.join(MARKER)).is_ok_and(|text| {
+        serde_json::from_str::<serde_json::Value>(&text)
+            .is_ok_and(|marker| marker["layout"] == COMPACT_LAYOUT)
+    })
 }
 
 /// Whether at least one recording is published.
@@ -126,6 +137,8 @@ struct Sources {
     prefix: String,
     /// Whether recordings exist; a pattern that matches no file is an error in DuckDB.
     recordings: bool,
+    /// Whether they lie table by table instead of each in its own folder.
+    compact: bool,
     /// Whether symbol files exist.
     symbols: bool,
 }
@@ -138,6 +151,7 @@ impl Sources {
         Sources {
             prefix: format!("{}/", escape_glob(&duckdb_path(root))),
             recordings: has_recordings(root),
+            compact: is_compact(root),
             symbols,
         }
     }
@@ -149,6 +163,10 @@ impl Sources {
     /// The call that reads a table of the recordings. The recordings come first, so that DuckDB
     /// takes its guess of a table's size from one of them and not from the empty table.
     fn recordings(&self, table: &Table) -> String {
+        if self.compact {
+            let files = quote(&format!("{}{}/*.parquet", self.prefix, table.name));
+            return format!("read_parquet({files}, hive_partitioning = false)");
+        }
         let mut files = Vec::new();
         if self.recordings {
             files.push(quote(&format!("{}trace_id=*/{}.parquet", self.prefix, table.name)));

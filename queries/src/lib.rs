@@ -5,6 +5,7 @@
 //! came there.
 
 pub mod catalog;
+pub mod compact;
 pub mod error;
 pub mod findings;
 pub mod front_matter;

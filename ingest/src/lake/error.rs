@@ -34,6 +34,12 @@ pub enum LakeError {
         /// What this build writes and reads.
         known: u64,
     },
+    /// Written table by table, for reading only.
+    #[error("a compact lake is only read: {dir}")]
+    Compact {
+        /// The folder as given.
+        dir: PathBuf,
+    },
     /// The marker or a manifest does not make sense.
     #[error("{what} is damaged: {path}: {detail}")]
     Damaged {
@@ -78,6 +84,9 @@ impl LakeError {
                 Some("ingest the traces again into a new folder, with --lake")
             }
             Self::Damaged { .. } => Some("ingest the trace again with --force"),
+            Self::Compact { .. } => {
+                Some("change the lake that it was made from, then run etwas compact again")
+            }
             Self::NoFreeId { .. } => None,
             Self::Io { source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull => Some("free space, then run the same command again"),

@@ -152,6 +152,9 @@ impl Lake {
             serde_json::from_str(&text).map_err(|error| damaged(&error.to_string()))?;
         let found = value.get("format").and_then(Value::as_u64);
         match found.ok_or_else(|| damaged("no format"))? {
+            LAKE_FORMAT if value.get("layout").is_some() => {
+                Err(LakeError::Compact { dir: self.root.clone() })
+            }
             LAKE_FORMAT => Ok(true),
             found => {
                 let (dir, known) = (self.root.clone(), LAKE_FORMAT);
