@@ -6,7 +6,7 @@ CREATE OR REPLACE MACRO focus_intervals(
     -- Glob on the trace's name; NULL for all.
     trace VARCHAR := NULL
 ) AS TABLE
-WITH chosen AS (
+WITH chosen AS MATERIALIZED (
     SELECT s.trace_id, greatest(s.end_ns, t.duration_ns) AS end_ns
     FROM selected_traces(trace) s
     JOIN trace t ON t.trace_id = s.trace_id

@@ -12,7 +12,11 @@ CREATE OR REPLACE MACRO placement(
     -- End of the window in seconds; NULL for the end.
     to_s DOUBLE := NULL
 ) AS TABLE
-WITH by_cpu AS (
+WITH chosen AS MATERIALIZED (
+    SELECT s.*, seconds_ns(from_s) AS from_ns, seconds_ns(to_s) AS to_ns
+    FROM selected_traces(trace) s
+),
+by_cpu AS (
     SELECT
         r.trace_id, r.process_key, r.cpu,
         CAST(sum(r.to_ts_ns - r.from_ts_ns) AS BIGINT) AS cpu_ns,
@@ -21,7 +25,7 @@ WITH by_cpu AS (
             AS known_ns,
         min(r.priority) AS priority_min, max(r.priority) AS priority_max,
         min(r.from_ts_ns) AS first_ts_ns, max(r.to_ts_ns) AS last_ts_ns
-    FROM runs_in(trace := trace, from_s := from_s, to_s := to_s) r
+    FROM runs_of('chosen') r
     WHERE NOT r.idle AND r.process_key IS NOT NULL
     GROUP BY r.trace_id, r.process_key, r.cpu
 ),
@@ -30,7 +34,7 @@ typed AS (
         b.*, u.core_type,
         sum(b.cpu_ns) OVER (PARTITION BY b.trace_id, b.process_key) AS process_ns
     FROM by_cpu b
-    JOIN process p ON p.trace_id = b.trace_id AND p.process_key = b.process_key
+    JOIN processes_of('chosen') p ON p.trace_id = b.trace_id AND p.process_key = b.process_key
     LEFT JOIN cpu u ON u.trace_id = b.trace_id AND u.cpu = b.cpu
     WHERE glob_matches(p.name, process)
 ),

@@ -8,10 +8,13 @@ CREATE OR REPLACE MACRO process_exits(
     -- Glob on the image name; NULL for all.
     process VARCHAR := NULL
 ) AS TABLE
-WITH last_start AS (
+WITH chosen AS MATERIALIZED (
+    SELECT s.trace_id FROM selected_traces(trace) s
+),
+last_start AS (
     SELECT h.trace_id, h.process_key, max(h.start_ts_ns) AS ts_ns
     FROM thread h
-    WHERE h.trace_id IN (SELECT s.trace_id FROM selected_traces(trace) s)
+    WHERE h.trace_id IN (SELECT k.trace_id FROM chosen k)
     GROUP BY h.trace_id, h.process_key
 ),
 first_end AS (
@@ -31,7 +34,7 @@ SELECT
     p.end_ts_ns AS to_ts_ns               -- The process has ended.
 FROM process p
 LEFT JOIN first_end f ON f.trace_id = p.trace_id AND f.process_key = p.process_key
-WHERE p.trace_id IN (SELECT s.trace_id FROM selected_traces(trace) s)
+WHERE p.trace_id IN (SELECT k.trace_id FROM chosen k)
     AND p.end_ts_ns IS NOT NULL
     AND coalesce(p.pid, -1) <> 0
     AND glob_matches(p.name, process);

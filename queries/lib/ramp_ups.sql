@@ -14,10 +14,14 @@ CREATE OR REPLACE MACRO ramp_ups(
     -- End of the window in seconds; NULL for the end.
     to_s DOUBLE := NULL
 ) AS TABLE
-WITH run AS (
+WITH chosen AS MATERIALIZED (
+    SELECT s.*, seconds_ns(from_s) AS from_ns, seconds_ns(to_s) AS to_ns
+    FROM selected_traces(trace) s
+),
+run AS MATERIALIZED (
     SELECT r.trace_id, r.process_key, r.from_ts_ns, r.to_ts_ns
-    FROM runs_in(trace := trace, from_s := from_s, to_s := to_s) r
-    JOIN process p ON p.trace_id = r.trace_id AND p.process_key = r.process_key
+    FROM runs_of('chosen') r
+    JOIN processes_of('chosen') p ON p.trace_id = r.trace_id AND p.process_key = r.process_key
     WHERE NOT r.idle AND glob_matches(p.name, process)
 ),
 edge AS (

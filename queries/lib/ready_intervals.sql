@@ -1,16 +1,21 @@
 -- # Stretches in which threads were ready but did not run
 --
 -- One row per ready interval: those that a switch ended, and those still open when the recording
--- of switches stopped. The idle thread is never ready.
+-- of switches stopped. The idle thread is never ready. With a window, every interval that meets it
+-- comes whole.
 CREATE OR REPLACE MACRO ready_intervals(
     -- Glob on the trace's name; NULL for all.
     trace VARCHAR := NULL,
     -- Glob on the image name of the ready thread's process; NULL for all.
     process VARCHAR := NULL,
     -- Shortest interval, in nanoseconds, gaps included.
-    min_ns BIGINT := 0
+    min_ns BIGINT := 0,
+    -- Start of the window in seconds; NULL for the start.
+    from_s DOUBLE := NULL,
+    -- End of the window in seconds; NULL for the end.
+    to_s DOUBLE := NULL
 ) AS TABLE
-WITH chosen AS (
+WITH chosen AS MATERIALIZED (
     SELECT s.trace_id, s.trace, s.end_ns, s.gaps FROM selected_traces(trace) s
 ),
 every AS (
@@ -25,9 +30,9 @@ every AS (
         c.prev_wait_reason
     FROM cswitch c
     WHERE c.trace_id IN (SELECT k.trace_id FROM chosen k)
-        AND c.ready_ns >= min_ns
-        AND c.ready_ns > 0
+        AND c.ready_ns >= greatest(min_ns, 1)
         AND c.new_tid <> 0
+        AND in_window(c.ts_ns - c.ready_ns, c.ts_ns, from_s, to_s)
     UNION ALL
     SELECT
         e.trace_id, e.thread_key, e.process_key, h.tid, h.pid,
@@ -46,6 +51,7 @@ every AS (
         AND h.tid <> 0
         AND k.end_ns - e.since_ts_ns >= min_ns
         AND k.end_ns > e.since_ts_ns
+        AND in_window(e.since_ts_ns, k.end_ns, from_s, to_s)
 )
 SELECT
     b.trace_id,                -- Trace.
@@ -74,9 +80,8 @@ SELECT
     b.not_resident,            -- Whether stack or process had to be brought in.
     b.ready_stack_id,          -- Stack of the ready event.
     b.prev_wait_reason,        -- Why it had left the CPU.
-    h.affinity                 -- Affinity mask of the thread.
+    k.end_ns                   -- End of the trace's scheduling record.
 FROM every b
 JOIN chosen k ON k.trace_id = b.trace_id
-LEFT JOIN process p ON p.trace_id = b.trace_id AND p.process_key = b.process_key
-LEFT JOIN thread h ON h.trace_id = b.trace_id AND h.thread_key = b.thread_key
+LEFT JOIN processes_of('chosen') p ON p.trace_id = b.trace_id AND p.process_key = b.process_key
 WHERE glob_matches(p.name, process);

@@ -11,7 +11,7 @@ CREATE OR REPLACE MACRO wait_intervals(
     -- Shortest wait, in nanoseconds, gaps included.
     min_ns BIGINT := 0
 ) AS TABLE
-WITH chosen AS (
+WITH chosen AS MATERIALIZED (
     SELECT s.trace_id, s.trace, s.end_ns, s.gaps FROM selected_traces(trace) s
 ),
 every AS (
@@ -69,7 +69,7 @@ SELECT
     b.ready_stack_id           -- Stack of the readier.
 FROM every b
 JOIN chosen k ON k.trace_id = b.trace_id
-LEFT JOIN process p ON p.trace_id = b.trace_id AND p.process_key = b.process_key
+LEFT JOIN processes_of('chosen') p ON p.trace_id = b.trace_id AND p.process_key = b.process_key
 WHERE b.to_ts_ns > b.from_ts_ns
     AND b.to_ts_ns - b.from_ts_ns >= min_ns
     AND glob_matches(p.name, process);

@@ -14,7 +14,7 @@ CREATE OR REPLACE MACRO weighted_stacks(
     -- End of the window in seconds; NULL for the end.
     to_s DOUBLE := NULL
 ) AS TABLE
-WITH chosen AS (
+WITH chosen AS MATERIALIZED (
     SELECT s.trace_id, s.gaps FROM selected_traces(trace) s
 ),
 hit AS (
@@ -42,6 +42,6 @@ SELECT
     count(*) AS hits,                     -- Samples, or switches.
     CAST(coalesce(sum(h.weight_ns), 0) AS BIGINT) AS weight_ns -- Sampled time, or waiting time.
 FROM hit h
-LEFT JOIN process p ON p.trace_id = h.trace_id AND p.process_key = h.process_key
+LEFT JOIN processes_of('chosen') p ON p.trace_id = h.trace_id AND p.process_key = h.process_key
 WHERE glob_matches(p.name, process)
 GROUP BY h.trace_id, h.stack_id;

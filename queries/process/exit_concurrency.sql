@@ -33,6 +33,15 @@ ended AS MATERIALIZED (
     WHERE in_window(x.from_ts_ns, x.to_ts_ns, from_s, to_s)
         AND x.trace_id IN (SELECT c.trace_id FROM cswitch c)
 ),
+ended_trace AS MATERIALIZED (
+    SELECT
+        s.trace_id, any_value(s.trace) AS trace, any_value(s.cpu_count) AS cpu_count,
+        any_value(s.end_ns) AS end_ns, CAST(NULL AS BIGINT) AS from_ns,
+        CAST(NULL AS BIGINT) AS to_ns
+    FROM selected_traces(trace) s
+    JOIN ended e ON e.trace_id = s.trace_id
+    GROUP BY s.trace_id
+),
 exiting AS (
     SELECT u.trace_id, u.bucket, any_value(u.bucket_ns) AS bucket_ns, count(*) AS processes
     FROM (
@@ -53,10 +62,9 @@ run_bucket AS (
         unnest(range(
             bucket_of(r.from_ts_ns, a.bucket_ns), bucket_of(r.to_ts_ns - 1, a.bucket_ns) + 1
         )) AS bucket
-    FROM runs_in(trace := trace) r
+    FROM runs_of('ended_trace') r
     CROSS JOIN asked a
     LEFT JOIN ended e ON e.trace_id = r.trace_id AND e.process_key = r.process_key AND NOT r.idle
-    WHERE r.trace_id IN (SELECT k.trace_id FROM ended k)
 ),
 busy AS (
     SELECT
@@ -86,6 +94,6 @@ SELECT
     t.cpu_count,                          -- Logical CPUs.
     t.trace_id                            -- Trace.
 FROM exiting x
-JOIN selected_traces(trace) t ON t.trace_id = x.trace_id
+JOIN ended_trace t ON t.trace_id = x.trace_id
 LEFT JOIN busy y ON y.trace_id = x.trace_id AND y.bucket = x.bucket
 ORDER BY 1, t.trace_id, 2;

@@ -58,6 +58,16 @@ burst AS MATERIALIZED (
     WHERE g.exits >= min_exits AND g.to_ts_ns > g.from_ts_ns
         AND in_window(g.from_ts_ns, g.to_ts_ns, from_s, to_s)
 ),
+-- Runs are read of the traces that have a burst, and from the first to the last of it.
+burst_trace AS MATERIALIZED (
+    SELECT
+        s.trace_id, any_value(s.trace) AS trace, any_value(s.cpu_count) AS cpu_count,
+        any_value(s.gaps) AS gaps, any_value(s.end_ns) AS end_ns,
+        min(b.from_ts_ns) AS from_ns, max(b.to_ts_ns) AS to_ns
+    FROM selected_traces(trace) s
+    JOIN burst b ON b.trace_id = s.trace_id
+    GROUP BY s.trace_id
+),
 ran AS (
     SELECT
         b.trace_id, b.burst_number,
@@ -71,7 +81,7 @@ ran AS (
             least(q.to_ts_ns, g.to_ts_ns) AS to_ts_ns,
             CASE WHEN x.process_key IS NOT NULL AND NOT q.idle
                 THEN overlap_ns(q.from_ts_ns, q.to_ts_ns, x.from_ts_ns, x.to_ts_ns) END AS exit_ns
-        FROM runs_in(trace := trace) q
+        FROM runs_of('burst_trace') q
         JOIN burst g
             ON g.trace_id = q.trace_id
             AND q.from_ts_ns < g.to_ts_ns AND q.to_ts_ns > g.from_ts_ns
@@ -91,7 +101,7 @@ measured AS (
             / nullif(CAST(t.cpu_count AS DOUBLE) * (b.to_ts_ns - b.from_ts_ns
                 - gap_within_ns(t.gaps, b.from_ts_ns, b.to_ts_ns)), 0) AS idle_share
     FROM burst b
-    JOIN selected_traces(trace) t ON t.trace_id = b.trace_id
+    JOIN burst_trace t ON t.trace_id = b.trace_id
     -- Without a recorded run nothing is known of the CPUs.
     JOIN ran r ON r.trace_id = b.trace_id AND r.burst_number = b.burst_number
 )

@@ -24,21 +24,40 @@ CREATE OR REPLACE MACRO antagonists(
     -- End of the window in seconds since the trace start; NULL for the end.
     to_s DOUBLE := NULL
 ) AS TABLE
-WITH ran AS (
+WITH waiting AS MATERIALIZED (
+    SELECT i.*
+    FROM ready_intervals(
+        trace := trace, process := process, from_s := from_s, to_s := to_s,
+        min_ns := CAST(ceil(min_ready_ms * 1000000.0) AS BIGINT)
+    ) i
+    WHERE i.interval_ns - i.gap_ns >= min_ready_ms * 1000000.0
+),
+-- By interval first, which is quicker than to count distinct ones.
+beside AS (
     SELECT
-        r.trace_id, r.process_key, r.run_process_key,
-        count(DISTINCT {'t': r.thread_key, 'a': r.ready_ts_ns}) AS intervals,
+        r.trace_id, r.process_key, r.thread_key, r.ready_ts_ns, r.run_process_key,
         CAST(sum(r.to_ts_ns - r.from_ts_ns) AS BIGINT) AS cpu_ns,
         CAST(coalesce(sum(r.to_ts_ns - r.from_ts_ns) FILTER (WHERE r.near), 0) AS BIGINT)
             AS same_cpu_ns,
         min(r.run_least_priority) AS priority_min,
         max(r.run_greatest_priority) AS priority_max
-    FROM ready_pieces(
-        trace := trace, process := process, min_ready_ms := min_ready_ms, from_s := from_s,
-        to_s := to_s
-    ) r
+    FROM ready_pieces('waiting', false) r
     WHERE NOT r.idle
-    GROUP BY r.trace_id, r.process_key, r.run_process_key
+    GROUP BY r.trace_id, r.process_key, r.thread_key, r.ready_ts_ns, r.run_process_key
+),
+ran AS (
+    SELECT
+        b.trace_id, b.process_key, b.run_process_key, count(*) AS intervals,
+        CAST(sum(b.cpu_ns) AS BIGINT) AS cpu_ns, CAST(sum(b.same_cpu_ns) AS BIGINT) AS same_cpu_ns,
+        min(b.priority_min) AS priority_min, max(b.priority_max) AS priority_max
+    FROM beside b
+    GROUP BY b.trace_id, b.process_key, b.run_process_key
+),
+chosen AS (
+    SELECT w.trace_id, any_value(w.trace) AS trace FROM waiting w GROUP BY w.trace_id
+),
+named AS MATERIALIZED (
+    SELECT p.* FROM processes_of('waiting') p
 )
 SELECT
     t.trace,                              -- Name of the trace.
@@ -53,7 +72,7 @@ SELECT
     r.priority_max,                       -- Highest priority at which it ran.
     r.trace_id                            -- Trace.
 FROM ran r
-JOIN selected_traces(trace) t ON t.trace_id = r.trace_id
-LEFT JOIN process p ON p.trace_id = r.trace_id AND p.process_key = r.process_key
-LEFT JOIN process q ON q.trace_id = r.trace_id AND q.process_key = r.run_process_key
+JOIN chosen t ON t.trace_id = r.trace_id
+LEFT JOIN named p ON p.trace_id = r.trace_id AND p.process_key = r.process_key
+LEFT JOIN named q ON q.trace_id = r.trace_id AND q.process_key = r.run_process_key
 ORDER BY 7 DESC, 1, r.trace_id, 2, 3, 4, 5, r.process_key, r.run_process_key;

@@ -22,18 +22,22 @@ CREATE OR REPLACE MACRO cpu_by_priority(
     -- End of the window in seconds since the trace start; NULL for the end.
     to_s DOUBLE := NULL
 ) AS TABLE
-WITH by_process AS (
+WITH chosen AS MATERIALIZED (
+    SELECT s.*, seconds_ns(from_s) AS from_ns, seconds_ns(to_s) AS to_ns
+    FROM selected_traces(trace) s
+),
+by_process AS (
     SELECT
         r.trace_id, r.priority, r.process_key, count(*) AS runs,
         CAST(sum(r.to_ts_ns - r.from_ts_ns) AS BIGINT) AS cpu_ns
-    FROM runs_in(trace := trace, from_s := from_s, to_s := to_s) r
+    FROM runs_of('chosen') r
     WHERE NOT r.idle
     GROUP BY r.trace_id, r.priority, r.process_key
 ),
 named AS (
     SELECT b.*, p.name
     FROM by_process b
-    LEFT JOIN process p ON p.trace_id = b.trace_id AND p.process_key = b.process_key
+    LEFT JOIN processes_of('chosen') p ON p.trace_id = b.trace_id AND p.process_key = b.process_key
     WHERE glob_matches(p.name, process)
 ),
 by_priority AS (
@@ -57,5 +61,5 @@ SELECT
     y.top_ns / 1e9 AS top_cpu_s,          -- Its CPU time.
     y.trace_id                            -- Trace.
 FROM by_priority y
-JOIN selected_traces(trace) t ON t.trace_id = y.trace_id
+JOIN chosen t ON t.trace_id = y.trace_id
 ORDER BY 1, y.trace_id, 2 NULLS LAST;

@@ -23,11 +23,15 @@ CREATE OR REPLACE MACRO cpu_by_process(
     -- End of the window in seconds since the trace start; NULL for the end.
     to_s DOUBLE := NULL
 ) AS TABLE
-WITH ran AS (
+WITH chosen AS MATERIALIZED (
+    SELECT s.*, seconds_ns(from_s) AS from_ns, seconds_ns(to_s) AS to_ns
+    FROM selected_traces(trace) s
+),
+ran AS (
     SELECT
         r.trace_id, r.process_key, CASE WHEN r.process_key IS NULL THEN r.pid END AS lone_pid,
         CAST(sum(r.to_ts_ns - r.from_ts_ns) AS BIGINT) AS cpu_ns
-    FROM runs_in(trace := trace, from_s := from_s, to_s := to_s) r
+    FROM runs_of('chosen') r
     WHERE NOT r.idle
     GROUP BY ALL
 ),
@@ -44,7 +48,7 @@ came AS (
             clipped_ns(s.gaps, c.ts_ns - c.since_last_ns, c.ts_ns - c.ready_ns, from_s, to_s)
         ) FILTER (WHERE c.since_last_ns > c.ready_ns), 0) AS BIGINT) AS wait_ns
     FROM cswitch c
-    JOIN selected_traces(trace) s ON s.trace_id = c.trace_id
+    JOIN chosen s ON s.trace_id = c.trace_id
     WHERE c.new_tid <> 0 AND coalesce(c.new_pid, -1) <> 0
         AND (from_s IS NULL OR c.ts_ns >= seconds_ns(from_s))
         AND (to_s IS NULL OR c.ts_ns - coalesce(c.since_last_ns, c.ready_ns, 0) < seconds_ns(to_s))
@@ -76,7 +80,7 @@ SELECT
     b.trace_id,                           -- Trace.
     b.process_key                         -- Key of the process.
 FROM every b
-JOIN selected_traces(trace) t ON t.trace_id = b.trace_id
-LEFT JOIN process p ON p.trace_id = b.trace_id AND p.process_key = b.process_key
+JOIN chosen t ON t.trace_id = b.trace_id
+LEFT JOIN processes_of('chosen') p ON p.trace_id = b.trace_id AND p.process_key = b.process_key
 WHERE glob_matches(p.name, process)
 ORDER BY 4 DESC, 1, b.trace_id, 2, 3, b.process_key;

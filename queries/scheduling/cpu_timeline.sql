@@ -24,13 +24,20 @@ CREATE OR REPLACE MACRO cpu_timeline(
     -- End of the window in seconds since the trace start; NULL for the end.
     to_s DOUBLE := NULL
 ) AS TABLE
-WITH chosen AS (
+WITH named_trace AS MATERIALIZED (
+    SELECT s.* FROM selected_traces(trace) s
+),
+chosen AS MATERIALIZED (
     SELECT
-        s.trace_id, s.trace, s.cpu_count, s.gaps,
+        s.trace_id, s.trace, s.cpu_count, s.gaps, s.end_ns,
         greatest(0, seconds_ns(from_s)) AS from_ns, least(s.end_ns, seconds_ns(to_s)) AS to_ns,
         CAST(greatest(1.0, round(bucket_ms * 1000000.0)) AS BIGINT) AS bucket_ns
-    FROM selected_traces(trace) s
-    WHERE s.trace_id IN (SELECT c.trace_id FROM cswitch c)
+    FROM named_trace s
+    WHERE s.trace_id IN (
+        SELECT c.trace_id
+        FROM cswitch c
+        WHERE c.trace_id IN (SELECT n.trace_id FROM named_trace n)
+    )
 ),
 bucket AS (
     SELECT
@@ -46,9 +53,9 @@ run_bucket AS (
             bucket_of(greatest(r.from_ts_ns, k.from_ns) - k.from_ns, k.bucket_ns),
             bucket_of(r.to_ts_ns - 1 - k.from_ns, k.bucket_ns) + 1
         )) AS number
-    FROM runs_in(trace := trace, from_s := from_s, to_s := to_s) r
+    FROM runs_of('chosen') r
     JOIN chosen k ON k.trace_id = r.trace_id
-    LEFT JOIN process p ON p.trace_id = r.trace_id AND p.process_key = r.process_key
+    LEFT JOIN processes_of('chosen') p ON p.trace_id = r.trace_id AND p.process_key = r.process_key
     WHERE NOT r.idle AND r.to_ts_ns > k.from_ns AND glob_matches(p.name, process)
 ),
 busy AS (

@@ -24,12 +24,17 @@ CREATE OR REPLACE MACRO idle_while_ready(
     -- End of the window in seconds since the trace start; NULL for the end.
     to_s DOUBLE := NULL
 ) AS TABLE
-WITH idle_piece AS (
+WITH waiting AS MATERIALIZED (
+    SELECT i.*
+    FROM ready_intervals(
+        trace := trace, process := process, from_s := from_s, to_s := to_s,
+        min_ns := CAST(ceil(min_idle_ms * 1000000.0) AS BIGINT)
+    ) i
+    WHERE i.interval_ns - i.gap_ns >= min_idle_ms * 1000000.0
+),
+idle_piece AS (
     SELECT r.trace_id, r.thread_key, r.ready_ts_ns, r.from_ts_ns, r.to_ts_ns
-    FROM ready_pieces(
-        trace := trace, process := process, min_ready_ms := min_idle_ms, from_s := from_s,
-        to_s := to_s
-    ) r
+    FROM ready_pieces('waiting', true) r
     WHERE r.idle AND r.allowed
 ),
 edge AS (
@@ -73,9 +78,7 @@ SELECT
     b.idle_cpus_max,                      -- Most allowed CPUs idle at once.
     i.open,                               -- Whether it was still ready at the end of the record.
     i.trace_id                            -- Trace.
-FROM ready_intervals(
-    trace := trace, process := process, min_ns := CAST(ceil(min_idle_ms * 1000000.0) AS BIGINT)
-) i
+FROM waiting i
 JOIN beside b
     ON b.trace_id = i.trace_id AND b.thread_key = i.thread_key AND b.ready_ts_ns = i.from_ts_ns
 WHERE b.idle_ns >= min_idle_ms * 1000000.0

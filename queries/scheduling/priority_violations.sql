@@ -34,9 +34,9 @@ CREATE OR REPLACE MACRO priority_violations(
 WITH waiting AS MATERIALIZED (
     SELECT i.*
     FROM ready_intervals(
-        trace := trace, process := process, min_ns := CAST(ceil(min_ms * 1000000.0) AS BIGINT)
+        trace := trace, process := process, from_s := from_s, to_s := to_s,
+        min_ns := CAST(ceil(min_ms * 1000000.0) AS BIGINT)
     ) i
-    WHERE in_window(i.from_ts_ns, i.to_ts_ns, from_s, to_s)
 ),
 lower_run AS MATERIALIZED (
     SELECT
@@ -44,8 +44,7 @@ lower_run AS MATERIALIZED (
         r.run_least_priority, r.least_priority,
         CASE WHEN r.run_rank < r.rank THEN 0 ELSE 1 END AS not_by_rank,
         CASE WHEN r.other_class THEN 0 ELSE 1 END AS not_by_class
-    FROM ready_pieces(trace := trace, process := process, from_s := from_s, to_s := to_s,
-        min_ready_ms := 0.0, min_interval_ms := min_ms) r
+    FROM ready_pieces('waiting', true) r
     WHERE NOT r.idle AND r.allowed AND r.run_greatest_priority < r.least_priority
 ),
 edge AS (

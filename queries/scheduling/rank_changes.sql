@@ -23,7 +23,10 @@ CREATE OR REPLACE MACRO rank_changes(
     -- End of the window in seconds since the trace start; NULL for the end.
     to_s DOUBLE := NULL
 ) AS TABLE
-WITH change AS MATERIALIZED (
+WITH chosen AS MATERIALIZED (
+    SELECT s.trace_id, s.trace, s.end_ns FROM selected_traces(trace) s
+),
+change AS MATERIALIZED (
     SELECT
         c.trace_id, c.new_thread_key AS thread_key, c.new_process_key AS process_key,
         c.new_tid AS tid, c.new_pid AS pid, c.ts_ns + c.run_ns AS ts_ns,
@@ -32,9 +35,17 @@ WITH change AS MATERIALIZED (
             PARTITION BY c.trace_id, c.new_thread_key ORDER BY c.ts_ns + c.run_ns, c.ts_ns
         ), 0) AS since_ts_ns
     FROM cswitch c
-    WHERE c.trace_id IN (SELECT s.trace_id FROM selected_traces(trace) s)
+    WHERE c.trace_id IN (SELECT k.trace_id FROM chosen k)
         AND c.new_rank <> c.new_rank_before
         AND c.new_tid <> 0
+),
+changed_trace AS MATERIALIZED (
+    SELECT
+        k.trace_id, any_value(k.end_ns) AS end_ns, min(c.since_ts_ns) AS from_ns,
+        max(c.ts_ns) AS to_ns
+    FROM chosen k
+    JOIN change c ON c.trace_id = k.trace_id
+    GROUP BY k.trace_id
 ),
 change_bucket AS (
     SELECT
@@ -46,15 +57,15 @@ run_bucket AS (
     SELECT
         r.trace_id, r.process_key, r.from_ts_ns, r.to_ts_ns,
         unnest(range(r.from_ts_ns >> 27, ((r.to_ts_ns - 1) >> 27) + 1)) AS bucket
-    FROM runs_in(trace := trace) r
+    FROM runs_of('changed_trace') r
     WHERE (r.trace_id, r.process_key) IN (SELECT (c.trace_id, c.process_key) FROM change c)
 ),
 used AS (
     SELECT
         c.trace_id, c.thread_key, c.ts_ns,
         CAST(sum(
-            least(c.ts_ns, r.to_ts_ns, (c.bucket + 1) << 27)
-            - greatest(c.since_ts_ns, r.from_ts_ns, c.bucket << 27)
+            least(c.ts_ns, r.to_ts_ns, (c.bucket + 1) * 134217728)
+            - greatest(c.since_ts_ns, r.from_ts_ns, c.bucket * 134217728)
         ) AS BIGINT) AS cpu_ns
     FROM change_bucket c
     JOIN run_bucket r
@@ -74,10 +85,10 @@ SELECT
     -- previous change.
     c.trace_id                            -- Trace.
 FROM change c
-JOIN selected_traces(trace) t ON t.trace_id = c.trace_id
+JOIN chosen t ON t.trace_id = c.trace_id
 LEFT JOIN used u
     ON u.trace_id = c.trace_id AND u.thread_key = c.thread_key AND u.ts_ns = c.ts_ns
-LEFT JOIN process p ON p.trace_id = c.trace_id AND p.process_key = c.process_key
+LEFT JOIN processes_of('chosen') p ON p.trace_id = c.trace_id AND p.process_key = c.process_key
 WHERE glob_matches(p.name, process)
     AND in_window(c.ts_ns, c.ts_ns, from_s, to_s)
 ORDER BY 1, c.trace_id, 5, 4, c.thread_key;

@@ -22,11 +22,15 @@ CREATE OR REPLACE MACRO rank_histogram(
     -- End of the window in seconds since the trace start; NULL for the end.
     to_s DOUBLE := NULL
 ) AS TABLE
-WITH ranked AS (
+WITH chosen AS MATERIALIZED (
+    SELECT s.*, seconds_ns(from_s) AS from_ns, seconds_ns(to_s) AS to_ns
+    FROM selected_traces(trace) s
+),
+ranked AS MATERIALIZED (
     SELECT
         r.trace_id, r.new_rank AS rank, r.thread_key, r.from_ts_ns, r.to_ts_ns
-    FROM runs_in(trace := trace, from_s := from_s, to_s := to_s) r
-    LEFT JOIN process p ON p.trace_id = r.trace_id AND p.process_key = r.process_key
+    FROM runs_of('chosen') r
+    LEFT JOIN processes_of('chosen') p ON p.trace_id = r.trace_id AND p.process_key = r.process_key
     WHERE NOT r.idle AND r.new_rank IS NOT NULL AND glob_matches(p.name, process)
 ),
 counted AS (
@@ -52,5 +56,5 @@ SELECT
     c.trace_id                            -- Trace.
 FROM counted c
 JOIN whole w ON w.trace_id = c.trace_id
-JOIN selected_traces(trace) t ON t.trace_id = c.trace_id
+JOIN chosen t ON t.trace_id = c.trace_id
 ORDER BY 1, c.trace_id, 2;

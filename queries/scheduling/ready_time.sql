@@ -22,7 +22,10 @@ CREATE OR REPLACE MACRO ready_time(
     -- End of the window in seconds; NULL for the end.
     to_s DOUBLE := NULL
 ) AS TABLE
-WITH spread AS (
+WITH chosen AS MATERIALIZED (
+    SELECT s.trace_id, s.trace FROM selected_traces(trace) s
+),
+spread AS (
     SELECT
         c.trace_id, c.new_process_key AS process_key, count(*) AS switches,
         count(*) FILTER (WHERE c.ready_ns IS NULL) AS unknown,
@@ -30,7 +33,7 @@ WITH spread AS (
         quantile_disc(c.ready_ns, [0.5, 0.9, 0.99]) AS ready_quantiles,
         max(c.ready_ns) AS ready_ns_max
     FROM cswitch c
-    WHERE c.trace_id IN (SELECT s.trace_id FROM selected_traces(trace) s)
+    WHERE c.trace_id IN (SELECT k.trace_id FROM chosen k)
         AND in_window(c.ts_ns, c.ts_ns, from_s, to_s)
         AND c.new_tid <> 0
     GROUP BY c.trace_id, c.new_process_key
@@ -48,7 +51,7 @@ SELECT
     d.ready_ns_max / 1000.0 AS ready_us_max, -- Longest.
     d.trace_id                            -- Trace.
 FROM spread d
-JOIN selected_traces(trace) t ON t.trace_id = d.trace_id
-LEFT JOIN process p ON p.trace_id = d.trace_id AND p.process_key = d.process_key
+JOIN chosen t ON t.trace_id = d.trace_id
+LEFT JOIN processes_of('chosen') p ON p.trace_id = d.trace_id AND p.process_key = d.process_key
 WHERE glob_matches(p.name, process)
 ORDER BY 6 DESC NULLS LAST, 1, d.trace_id, 2, 3, d.process_key;

@@ -32,11 +32,10 @@ CREATE OR REPLACE MACRO why_not_running(
 WITH waiting AS MATERIALIZED (
     SELECT i.*
     FROM ready_intervals(
-        trace := trace, process := process,
+        trace := trace, process := process, from_s := from_s, to_s := to_s,
         min_ns := CAST(ceil(min_ready_ms * 1000000.0) AS BIGINT)
     ) i
     WHERE i.interval_ns - i.gap_ns >= min_ready_ms * 1000000.0
-        AND in_window(i.from_ts_ns, i.to_ts_ns, from_s, to_s)
 ),
 piece AS MATERIALIZED (
     SELECT
@@ -51,10 +50,7 @@ piece AS MATERIALIZED (
             ELSE 'equal'
         END AS kind,
         r.idle
-    FROM ready_pieces(
-        trace := trace, process := process, min_ready_ms := min_ready_ms, from_s := from_s,
-        to_s := to_s
-    ) r
+    FROM ready_pieces('waiting', true) r
 ),
 -- One row per span and what it counts for; the interval itself counts for nothing but its ends.
 span AS (
@@ -62,64 +58,80 @@ span AS (
         p.trace_id, p.thread_key, p.ready_ts_ns, p.from_ts_ns, p.to_ts_ns,
         CASE
             WHEN p.kind = 'free' AND NOT p.allowed THEN 'affinity'
-            WHEN NOT p.allowed THEN 'none'
             WHEN p.kind = 'free' AND p.other_class THEN 'core class'
             ELSE p.kind
         END AS what,
-        CASE WHEN p.allowed AND p.ideal AND p.kind IN ('higher', 'rank', 'equal') THEN 1 ELSE 0 END
-            AS ideal_taken
+        p.allowed AND p.ideal AND p.kind <> 'free' AS ideal_taken
     FROM piece p
+    WHERE p.kind = 'free' OR (p.allowed AND p.kind <> 'unknown')
     UNION ALL
-    SELECT i.trace_id, i.thread_key, i.from_ts_ns, i.from_ts_ns, i.to_ts_ns, 'none', 0
+    SELECT i.trace_id, i.thread_key, i.from_ts_ns, i.from_ts_ns, i.to_ts_ns, 'none', false
     FROM waiting i
     UNION ALL
     SELECT
         i.trace_id, i.thread_key, i.from_ts_ns, i.from_ts_ns,
         least(i.to_ts_ns, resident_ts_ns(i.last_ready_ts_ns, i.ready_events, i.to_ts_ns)),
-        'not resident', 0
+        'not resident', false
     FROM waiting i
     WHERE i.not_resident
         AND resident_ts_ns(i.last_ready_ts_ns, i.ready_events, i.to_ts_ns) > i.from_ts_ns
     UNION ALL
     SELECT
         i.trace_id, i.thread_key, i.from_ts_ns, greatest(i.from_ts_ns, g.from_ts_ns),
-        least(i.to_ts_ns, g.to_ts_ns), 'gap', 0
+        least(i.to_ts_ns, g.to_ts_ns), 'gap', false
     FROM waiting i
     JOIN gap g
         ON g.trace_id = i.trace_id AND g.from_ts_ns < i.to_ts_ns AND g.to_ts_ns > i.from_ts_ns
     UNION ALL
     SELECT
         i.trace_id, i.thread_key, i.from_ts_ns, greatest(i.from_ts_ns, f.from_ts_ns),
-        least(i.to_ts_ns, f.to_ts_ns), 'frozen', 0
+        least(i.to_ts_ns, f.to_ts_ns), 'frozen', false
     FROM waiting i
     JOIN frozen_intervals(trace := trace) f
         ON f.trace_id = i.trace_id AND f.process_key = i.process_key
         AND f.from_ts_ns < i.to_ts_ns AND f.to_ts_ns > i.from_ts_ns
     UNION ALL
+    -- There may be millions: cut at multiples of 2^24 ns as in `ready_pieces`.
     SELECT
-        i.trace_id, i.thread_key, i.from_ts_ns, greatest(i.from_ts_ns, d.start_ts_ns),
-        least(i.to_ts_ns, d.start_ts_ns + d.duration_ns), 'dpc', 0
-    FROM waiting i
-    JOIN dpc_isr d
-        ON d.trace_id = i.trace_id AND d.cpu = i.near_cpu
-        AND d.start_ts_ns < i.to_ts_ns AND d.start_ts_ns + d.duration_ns > i.from_ts_ns
+        i.trace_id, i.thread_key, i.from_ts_ns,
+        greatest(i.from_ts_ns, d.start_ts_ns, i.bucket * 16777216),
+        least(i.to_ts_ns, d.end_ts_ns, (i.bucket + 1) * 16777216), 'dpc', false
+    FROM (
+        SELECT w.*, unnest(range(w.from_ts_ns >> 24, ((w.to_ts_ns - 1) >> 24) + 1)) AS bucket
+        FROM waiting w
+    ) i
+    JOIN (
+        SELECT
+            q.trace_id, q.cpu, q.start_ts_ns, q.start_ts_ns + q.duration_ns AS end_ts_ns,
+            unnest(range(
+                q.start_ts_ns >> 24, ((q.start_ts_ns + q.duration_ns - 1) >> 24) + 1
+            )) AS bucket
+        FROM dpc_isr q
+        WHERE q.duration_ns > 0
+    ) d
+        ON d.trace_id = i.trace_id AND d.cpu = i.near_cpu AND d.bucket = i.bucket
+        AND d.start_ts_ns < i.to_ts_ns AND d.end_ts_ns > i.from_ts_ns
 ),
+-- How many of each hold is kept in one number, 12 bits each, so that one running sum counts all.
 edge AS (
     SELECT
         e.trace_id, e.thread_key, e.ready_ts_ns, e.ts_ns,
-        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'gap'), 0) AS BIGINT) AS gap_step,
-        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'frozen'), 0) AS BIGINT) AS frozen_step,
-        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'not resident'), 0) AS BIGINT)
-            AS resident_step,
-        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'dpc'), 0) AS BIGINT) AS dpc_step,
-        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'rank'), 0) AS BIGINT) AS rank_step,
-        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'free'), 0) AS BIGINT) AS free_step,
-        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'affinity'), 0) AS BIGINT)
-            AS affinity_step,
-        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'core class'), 0) AS BIGINT) AS class_step,
-        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'equal'), 0) AS BIGINT) AS equal_step,
-        CAST(coalesce(sum(e.step) FILTER (WHERE e.what = 'higher'), 0) AS BIGINT) AS higher_step,
-        CAST(sum(e.step * e.ideal_taken) AS BIGINT) AS ideal_step
+        CAST(sum(e.step * (
+            CASE e.what
+                WHEN 'none' THEN CAST(0 AS HUGEINT)
+                WHEN 'gap' THEN CAST(1 AS HUGEINT)
+                WHEN 'frozen' THEN CAST(1 AS HUGEINT) << 12
+                WHEN 'not resident' THEN CAST(1 AS HUGEINT) << 24
+                WHEN 'dpc' THEN CAST(1 AS HUGEINT) << 36
+                WHEN 'rank' THEN CAST(1 AS HUGEINT) << 48
+                WHEN 'free' THEN CAST(1 AS HUGEINT) << 60
+                WHEN 'affinity' THEN CAST(1 AS HUGEINT) << 72
+                WHEN 'core class' THEN CAST(1 AS HUGEINT) << 84
+                WHEN 'equal' THEN CAST(1 AS HUGEINT) << 96
+                WHEN 'higher' THEN CAST(1 AS HUGEINT) << 108
+            END
+        )) AS HUGEINT) AS step,
+        CAST(sum(e.step) FILTER (WHERE e.ideal_taken) AS BIGINT) AS ideal_step
     FROM (
         SELECT s.*, s.from_ts_ns AS ts_ns, 1 AS step FROM span s
         UNION ALL
@@ -131,54 +143,66 @@ moment AS (
     SELECT
         e.trace_id, e.thread_key, e.ready_ts_ns,
         lead(e.ts_ns) OVER by_time - e.ts_ns AS moment_ns,
-        CASE
-            WHEN sum(e.gap_step) OVER by_time > 0 THEN 'gap'
-            WHEN sum(e.frozen_step) OVER by_time > 0 THEN 'frozen'
-            WHEN sum(e.resident_step) OVER by_time > 0 THEN 'not resident'
-            WHEN sum(e.dpc_step) OVER by_time > 0 THEN 'dpc'
-            WHEN sum(e.rank_step) OVER by_time > 0 THEN 'rank'
-            WHEN sum(e.free_step) OVER by_time > 0 AND sum(e.ideal_step) OVER by_time > 0
-                THEN 'ideal cpu'
-            WHEN sum(e.free_step) OVER by_time > 0 THEN 'unexplained'
-            WHEN sum(e.affinity_step) OVER by_time > 0 THEN 'affinity'
-            WHEN sum(e.class_step) OVER by_time > 0 THEN 'core class'
-            WHEN sum(e.equal_step) OVER by_time > 0 THEN 'equal priority'
-            WHEN sum(e.higher_step) OVER by_time > 0 THEN 'higher priority'
-            ELSE 'unexplained'
-        END AS cause
+        CAST(sum(e.step) OVER by_time AS HUGEINT) AS held,
+        coalesce(sum(e.ideal_step) OVER by_time, 0) > 0 AS ideal_taken
     FROM edge e
     WINDOW by_time AS (PARTITION BY e.trace_id, e.thread_key, e.ready_ts_ns ORDER BY e.ts_ns)
 ),
-blamed AS (
+blamed AS MATERIALIZED (
     SELECT
-        m.trace_id, m.thread_key, m.ready_ts_ns, m.cause,
+        m.trace_id, m.thread_key, m.ready_ts_ns,
+        CASE
+            WHEN (m.held & 4095) > 0 THEN 'gap'
+            WHEN ((m.held >> 12) & 4095) > 0 THEN 'frozen'
+            WHEN ((m.held >> 24) & 4095) > 0 THEN 'not resident'
+            WHEN ((m.held >> 36) & 4095) > 0 THEN 'dpc'
+            WHEN ((m.held >> 48) & 4095) > 0 THEN 'rank'
+            WHEN ((m.held >> 60) & 4095) > 0 AND m.ideal_taken THEN 'ideal cpu'
+            WHEN ((m.held >> 60) & 4095) > 0 THEN 'unexplained'
+            WHEN ((m.held >> 72) & 4095) > 0 THEN 'affinity'
+            WHEN ((m.held >> 84) & 4095) > 0 THEN 'core class'
+            WHEN ((m.held >> 96) & 4095) > 0 THEN 'equal priority'
+            WHEN ((m.held >> 108) & 4095) > 0 THEN 'higher priority'
+            ELSE 'unexplained'
+        END AS cause,
         CAST(sum(m.moment_ns) AS BIGINT) AS cause_ns
     FROM moment m
     WHERE m.moment_ns > 0
-    GROUP BY m.trace_id, m.thread_key, m.ready_ts_ns, m.cause
+    GROUP BY ALL
+),
+by_kind AS (
+    SELECT
+        p.trace_id, p.thread_key, p.ready_ts_ns, p.run_process_key, p.kind,
+        CAST(sum(p.to_ts_ns - p.from_ts_ns) AS BIGINT) AS cpu_ns
+    FROM piece p
+    WHERE p.allowed AND NOT p.idle AND p.run_process_key IS NOT NULL
+    GROUP BY p.trace_id, p.thread_key, p.ready_ts_ns, p.run_process_key, p.kind
 ),
 culprit AS (
     SELECT
-        p.trace_id, p.thread_key, p.ready_ts_ns, p.run_process_key, c.cause,
-        CAST(sum(p.to_ts_ns - p.from_ts_ns) AS BIGINT) AS cpu_ns
-    FROM piece p
-    JOIN (VALUES
-        ('rank', 'rank'), ('equal', 'equal priority'), ('higher', 'higher priority'),
-        ('rank', 'ideal cpu'), ('equal', 'ideal cpu'), ('higher', 'ideal cpu'),
-        ('rank', 'affinity'), ('equal', 'affinity'), ('higher', 'affinity'),
-        ('rank', 'core class'), ('equal', 'core class'), ('higher', 'core class'),
-        ('free', 'unexplained')
-    ) c(kind, cause) ON c.kind = p.kind
-    WHERE p.allowed AND NOT p.idle AND p.run_process_key IS NOT NULL
-    GROUP BY ALL
+        b.trace_id, b.thread_key, b.ready_ts_ns, b.cause, k.run_process_key,
+        CAST(sum(k.cpu_ns) AS BIGINT) AS cpu_ns
+    FROM blamed b
+    JOIN by_kind k
+        ON k.trace_id = b.trace_id AND k.thread_key = b.thread_key
+        AND k.ready_ts_ns = b.ready_ts_ns
+    WHERE CASE b.cause
+        WHEN 'rank' THEN k.kind = 'rank'
+        WHEN 'equal priority' THEN k.kind = 'equal'
+        WHEN 'higher priority' THEN k.kind = 'higher'
+        WHEN 'unexplained' THEN k.kind = 'free'
+        ELSE b.cause IN ('ideal cpu', 'affinity', 'core class')
+            AND k.kind IN ('rank', 'equal', 'higher')
+    END
+    GROUP BY b.trace_id, b.thread_key, b.ready_ts_ns, b.cause, k.run_process_key
 ),
+-- The greatest pair is the process with the most time, the first of equals.
 worst AS (
-    SELECT c.*
+    SELECT
+        c.trace_id, c.thread_key, c.ready_ts_ns, c.cause,
+        max({'cpu_ns': c.cpu_ns, 'order': -c.run_process_key}) AS most
     FROM culprit c
-    QUALIFY row_number() OVER (
-        PARTITION BY c.trace_id, c.thread_key, c.ready_ts_ns, c.cause
-        ORDER BY c.cpu_ns DESC, c.run_process_key
-    ) = 1
+    GROUP BY c.trace_id, c.thread_key, c.ready_ts_ns, c.cause
 )
 SELECT
     i.trace,                              -- Name of the trace.
@@ -200,5 +224,5 @@ JOIN blamed b
 LEFT JOIN worst w
     ON w.trace_id = b.trace_id AND w.thread_key = b.thread_key AND w.ready_ts_ns = b.ready_ts_ns
     AND w.cause = b.cause
-LEFT JOIN process p ON p.trace_id = w.trace_id AND p.process_key = w.run_process_key
+LEFT JOIN processes_of('waiting') p ON p.trace_id = w.trace_id AND p.process_key = -w.most.order
 ORDER BY 7 DESC, 1, i.trace_id, 5, 4, i.thread_key, 10 DESC, 9;

@@ -323,6 +323,9 @@ fn confine(conn: &Connection, root: &Path, options: &OpenOptions) -> Result<(), 
     if let Some(threads) = options.threads {
         settings.push(format!("SET threads = {}", threads.max(1)));
     }
+    // A question reads some tables twice, and a lake has hundreds of files of each: their footers
+    // are kept once they are read.
+    settings.push("SET parquet_metadata_cache = true".into());
     settings.push("SET enable_external_access = false".into());
     settings.push("SET lock_configuration = true".into());
     Ok(conn.execute_batch(&settings.join(";"))?)

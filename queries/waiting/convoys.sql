@@ -37,15 +37,19 @@ CREATE OR REPLACE MACRO convoys(
     -- End of the window in seconds; NULL for the end.
     to_s DOUBLE := NULL
 ) AS TABLE
-WITH woken AS MATERIALIZED (
+WITH chosen AS MATERIALIZED (
+    SELECT s.trace_id, s.trace, s.cpu_count, s.gaps FROM selected_traces(trace) s
+),
+woken AS MATERIALIZED (
     SELECT
         c.trace_id, c.ready_stack_id AS stack_id, c.ts_ns - c.since_last_ns AS out_ts_ns,
         c.ts_ns - c.ready_ns AS ready_ts_ns, c.readying_thread_key,
         c.since_last_ns - c.ready_ns
             - gap_within_ns(s.gaps, c.ts_ns - c.since_last_ns, c.ts_ns - c.ready_ns) AS wait_ns
     FROM cswitch c
-    JOIN selected_traces(trace) s ON s.trace_id = c.trace_id
-    LEFT JOIN process p ON p.trace_id = c.trace_id AND p.process_key = c.new_process_key
+    JOIN chosen s ON s.trace_id = c.trace_id
+    LEFT JOIN processes_of('chosen') p
+        ON p.trace_id = c.trace_id AND p.process_key = c.new_process_key
     WHERE c.readying_thread_key IS NOT NULL
         AND c.ready_stack_id IS NOT NULL
         AND c.since_last_ns > c.ready_ns
@@ -198,7 +202,7 @@ convoy AS (
         ) AS serial_ns
     FROM summed s
     JOIN kept k ON k.trace_id = s.trace_id AND k.frame = s.frame
-    JOIN selected_traces(trace) t ON t.trace_id = s.trace_id
+    JOIN chosen t ON t.trace_id = s.trace_id
     LEFT JOIN share r ON r.trace_id = s.trace_id AND r.frame = s.frame
 )
 SELECT

@@ -64,7 +64,8 @@ SELECT
     w.ready_stack_id,                     -- Stack of the other side.
     w.trace_id                            -- Trace.
 FROM waited w
-LEFT JOIN process q ON q.trace_id = w.trace_id AND q.process_key = w.readying_process_key
+LEFT JOIN processes_of('waited') q
+    ON q.trace_id = w.trace_id AND q.process_key = w.readying_process_key
 LEFT JOIN telling a ON a.trace_id = w.trace_id AND a.stack_id = w.new_stack_id
 LEFT JOIN telling b ON b.trace_id = w.trace_id AND b.stack_id = w.ready_stack_id
 ORDER BY 8 DESC, 1, w.trace_id, 5, 4, w.thread_key;

@@ -23,7 +23,7 @@ CREATE OR REPLACE MACRO max_waits(
     -- End of the window in seconds since the trace start; NULL for the end.
     to_s DOUBLE := NULL
 ) AS TABLE
-WITH thread_wait AS (
+WITH thread_wait AS MATERIALIZED (
     SELECT
         w.trace_id, w.trace, w.thread_key, w.process, w.pid, w.tid,
         count(*) AS waits,
@@ -54,5 +54,5 @@ SELECT
     m.trace_id,                           -- Trace.
     m.thread_key                          -- Key of the thread.
 FROM thread_wait m
-LEFT JOIN process q ON q.trace_id = m.trace_id AND q.process_key = m.longest.key
+LEFT JOIN processes_of('thread_wait') q ON q.trace_id = m.trace_id AND q.process_key = m.longest.key
 ORDER BY 6 DESC, 1, m.trace_id, 2, 3, 4, m.thread_key;

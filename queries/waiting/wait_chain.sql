@@ -31,11 +31,18 @@ WITH RECURSIVE asked AS (
     -- Beside a column of the same name the parameter could not be seen.
     SELECT tid AS asked_tid, seconds_ns(at_s) AS at_ns
 ),
-chosen AS (
-    SELECT s.trace_id, s.trace, s.gaps
-    FROM selected_traces(trace) s
-    WHERE s.trace_id IN (
-        SELECT h.trace_id FROM thread h JOIN asked a ON a.asked_tid = h.tid
+-- Only traces that have such a thread are read; the threads of all are looked at once.
+named_trace AS MATERIALIZED (
+    SELECT s.trace_id, s.trace, s.gaps FROM selected_traces(trace) s
+),
+chosen AS MATERIALIZED (
+    SELECT n.*
+    FROM named_trace n
+    WHERE n.trace_id IN (
+        SELECT h.trace_id
+        FROM thread h
+        JOIN asked a ON a.asked_tid = h.tid
+        WHERE h.trace_id IN (SELECT m.trace_id FROM named_trace m)
     )
 ),
 switch AS MATERIALIZED (
@@ -126,8 +133,12 @@ SELECT
     w.new_thread_key AS thread_key        -- Key of the thread.
 FROM walk w
 JOIN chosen k ON k.trace_id = w.trace_id
-LEFT JOIN thread h ON h.trace_id = w.trace_id AND h.thread_key = w.new_thread_key
-LEFT JOIN process p ON p.trace_id = w.trace_id AND p.process_key = h.process_key
+LEFT JOIN (
+    SELECT x.trace_id, x.thread_key, x.tid, x.pid, x.process_key
+    FROM thread x
+    WHERE x.trace_id IN (SELECT y.trace_id FROM chosen y)
+) h ON h.trace_id = w.trace_id AND h.thread_key = w.new_thread_key
+LEFT JOIN processes_of('chosen') p ON p.trace_id = w.trace_id AND p.process_key = h.process_key
 LEFT JOIN telling a ON a.trace_id = w.trace_id AND a.stack_id = w.shown_stack_id
 LEFT JOIN telling b ON b.trace_id = w.trace_id AND b.stack_id = w.new_stack_id
 ORDER BY 1, w.trace_id, 2;

@@ -27,7 +27,10 @@ CREATE OR REPLACE MACRO waits_by_frame(
     -- End of the window in seconds; NULL for the end.
     to_s DOUBLE := NULL
 ) AS TABLE
-WITH found AS (
+WITH chosen AS MATERIALIZED (
+    SELECT s.trace_id, s.trace, s.gaps FROM selected_traces(trace) s
+),
+found AS (
     SELECT DISTINCT f.trace_id, f.stack_id, f.frame
     FROM stack_frames(trace := trace) f
     WHERE frame_matches(f.frame, pattern)
@@ -37,7 +40,7 @@ waited AS (
         c.trace_id, c.new_process_key, c.ts_ns, c.since_last_ns, c.ready_ns,
         CASE WHEN lower(stack) = 'new' THEN c.new_stack_id ELSE c.ready_stack_id END AS stack_id
     FROM cswitch c
-    WHERE c.trace_id IN (SELECT s.trace_id FROM selected_traces(trace) s)
+    WHERE c.trace_id IN (SELECT k.trace_id FROM chosen k)
         AND in_window(c.ts_ns, c.ts_ns, from_s, to_s)
         AND c.new_tid <> 0
 )
@@ -53,8 +56,8 @@ SELECT
     t.trace_id                            -- Trace.
 FROM waited w
 JOIN found f ON f.trace_id = w.trace_id AND f.stack_id = w.stack_id
-JOIN selected_traces(trace) t ON t.trace_id = w.trace_id
-LEFT JOIN process p ON p.trace_id = w.trace_id AND p.process_key = w.new_process_key
+JOIN chosen t ON t.trace_id = w.trace_id
+LEFT JOIN processes_of('chosen') p ON p.trace_id = w.trace_id AND p.process_key = w.new_process_key
 WHERE glob_matches(p.name, process)
 GROUP BY t.trace, t.trace_id, f.frame
 ORDER BY 4 DESC, 3 DESC, 1, t.trace_id, 2;
