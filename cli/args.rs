@@ -26,6 +26,8 @@ pub enum Command {
     /// Put a question to the lake
     #[command(disable_help_flag = true)]
     Report(Report),
+    /// Compare two sets of traces by the answers to a question
+    Compare(Compare),
     /// Run SQL on the lake, read-only
     Sql(Sql),
     /// Open a DuckDB shell on the lake
@@ -142,6 +144,29 @@ pub struct Report {
     /// Explain the question: method, parameters, columns, source
     #[arg(short, long)]
     pub help: bool,
+}
+
+#[derive(clap::Args)]
+pub struct Compare {
+    /// The question whose answers are compared; it needs a key (see `etwas report NAME --help`)
+    #[arg(default_value = etwas_queries::compare::DEFAULT_QUESTION)]
+    pub question: String,
+    #[command(flatten)]
+    pub lake: Lake,
+    /// Traces to compare with: those whose name matches
+    #[arg(long, value_name = "GLOB")]
+    pub baseline: String,
+    /// Traces to judge: those whose name matches
+    #[arg(long, value_name = "GLOB")]
+    pub candidate: String,
+    /// A parameter of the question
+    #[arg(short, value_name = "NAME=VALUE", value_parser = key_value)]
+    pub parameters: Vec<(String, String)>,
+    #[command(flatten)]
+    pub output: Output,
+    /// Exit with 1 when a row meets this SQL condition, as in "delta_percent > 10 AND delta_low > 0"
+    #[arg(long, value_name = "EXPR")]
+    pub fail_if: Option<String>,
 }
 
 #[derive(clap::Args)]

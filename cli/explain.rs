@@ -65,6 +65,12 @@ pub fn question(q: &Question) -> Result<u8, Failure> {
     let outputs: Vec<(String, &str)> =
         q.statement.columns.iter().map(|c| (c.name.clone(), c.doc.as_str())).collect();
     list(&mut text, "columns", &outputs);
+    let compared = [(q.key().join(", "), q.values("measure").next().unwrap_or_default())];
+    list(
+        &mut text,
+        "compared by key and measure",
+        if q.key().is_empty() { &[] } else { &compared },
+    );
     let hints: Vec<(String, String)> =
         needs::of(q).iter().map(|need| ((*need).to_owned(), needs::hint(need))).collect();
     let hints: Vec<(String, &str)> =

@@ -6,6 +6,7 @@
 
 mod args;
 mod compact;
+mod compare;
 mod explain;
 mod info;
 mod ingest;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::Info(args) => info::run(&args),
         Command::Reports => explain::reports(),
         Command::Report(args) => report::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Sql(args) => report::sql(&args),
         Command::Shell(args) => shell::run(&args),
         Command::Remove(args) => remove::run(&args),

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use etwas_queries::run::{Outcome, Request};
+use etwas_queries::run::{Answerable, Outcome, Request};
 use etwas_queries::{needs, run};
 
 use crate::args::{Report, Sql};
@@ -48,12 +48,7 @@ fn tell(name: &str, outcome: &Outcome) {
     if all == 0 {
         note("the lake holds no traces");
     } else if outcome.not_answerable() {
-        let missing = outcome.missing();
-        let which =
-            if all == 1 { "the trace has".into() } else { format!("none of {all} traces has") };
-        note(&format!("not answerable, because {which} no {}", missing.join(", no ")));
-        let hints: Vec<String> = missing.iter().map(|need| needs::hint(need)).collect();
-        note(&format!("hint: record {}", unique(hints).join("; ")));
+        tell_missing(&outcome.traces);
     } else {
         if can < all {
             note(&format!(
@@ -65,6 +60,18 @@ fn tell(name: &str, outcome: &Outcome) {
             note("nothing found");
         }
     }
+}
+
+/// Says what traces lack of which none can answer.
+pub fn tell_missing(traces: &[Answerable]) {
+    let missing = run::missing(traces);
+    let which = match traces.len() {
+        1 => "the trace has".into(),
+        all => format!("none of {all} traces has"),
+    };
+    note(&format!("not answerable, because {which} no {}", missing.join(", no ")));
+    let hints: Vec<String> = missing.iter().map(|need| needs::hint(need)).collect();
+    note(&format!("hint: record {}", unique(hints).join("; ")));
 }
 
 fn unique(list: Vec<String>) -> Vec<String> {

@@ -124,6 +124,35 @@ fn gates_fire_on_rows_and_on_questions_that_cannot_be_answered() {
 }
 
 #[test]
+fn sets_of_traces_are_compared_and_gated() {
+    let folder = inputs();
+    etwas(folder.path(), &["ingest", "in", "--quiet"]);
+    let sides = ["compare", "--baseline", "first*", "--candidate", "first*", "--format", "csv"];
+    let same = etwas(folder.path(), &sides);
+    assert_eq!(code(&same), 0, "{}", err(&same));
+    assert!(out(&same).starts_with("process,measure,status,baseline_mean,"), "{}", out(&same));
+    assert!(out(&same).contains("cpu_s,matched,"), "the question is CPU time: {}", out(&same));
+    assert!(err(&same).contains("baseline: 1 trace\ncandidate: 1 trace\n"), "{}", err(&same));
+    let gate = |condition: &str| {
+        code(&etwas(folder.path(), &[&sides[..], &["--fail-if", condition]].concat()))
+    };
+    assert_eq!((gate("delta = 0"), gate("delta > 0"), gate("nonsense")), (1, 0, 2));
+    for (args, words) in [
+        (vec!["power_diff"], "'power_diff' has no key and measure"),
+        (vec!["starvaton"], "did you mean starvation"),
+        (vec!["starvation", "-p", "trace=a"], "--baseline"),
+        (vec!["starvation", "-p", "min=1"], "starvation(min_ready_ms DOUBLE"),
+    ] {
+        let output = etwas(folder.path(), &[&sides[..], &args[..]].concat());
+        assert_eq!((code(&output), out(&output).as_str()), (2, ""), "{args:?}");
+        assert!(err(&output).contains(words), "{args:?}: {}", err(&output));
+    }
+    let delays = etwas(folder.path(), &[&sides[..], &["ui_delays", "--fail-if", "true"]].concat());
+    assert_eq!(code(&delays), 1, "what cannot be answered passes no gate");
+    assert!(err(&delays).contains("no trace of the baseline can answer ui_delays"));
+}
+
+#[test]
 fn the_catalogue_explains_itself() {
     let folder = tempfile::tempdir().unwrap();
     let reports = etwas(folder.path(), &["reports"]);

@@ -9,7 +9,7 @@
 -- source:  https://randomascii.wordpress.com/ "What is higher than thread priorities", Bruce Dawson, 2020
 -- caveats: Only input that UIforETW logged.
 -- key:     kind, code
--- measure: since_previous_ms
+-- measure: max since_previous_ms
 -- status:  stable
 CREATE OR REPLACE MACRO input_timeline(
     -- Kind of input: 'key', 'button_down', 'button_up', 'move' or 'wheel'; NULL for all.

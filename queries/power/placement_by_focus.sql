@@ -10,7 +10,7 @@
 -- caveats: Kinds of cores are known only where Kernel-Processor-Power was recorded; else they are
 --          NULL.
 -- key:     process, focused
--- measure: p_share
+-- measure: mean p_share
 -- status:  stable
 CREATE OR REPLACE MACRO placement_by_focus(
     -- Glob on the trace's name; NULL for all.

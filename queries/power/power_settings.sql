@@ -10,7 +10,7 @@
 -- source:  https://github.com/Siemens-Healthineers/ETWAnalyzer "Power settings", Alois Kraus, 2024
 -- caveats: GUIDs that are not known are kept raw.
 -- key:     setting, efficiency_class, source
--- measure: value
+-- measure: max value
 -- status:  stable
 CREATE OR REPLACE MACRO power_settings(
     -- Glob on the trace's name; NULL for all.

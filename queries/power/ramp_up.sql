@@ -10,7 +10,7 @@
 -- source:  https://github.com/Siemens-Healthineers/ETWAnalyzer "Hybrid CPUs and power profiles", Alois Kraus, 2024
 -- caveats: Threads that the process starts late make it long, too.
 -- key:     process
--- measure: ramp_up_s
+-- measure: mean ramp_up_s
 -- status:  stable
 CREATE OR REPLACE MACRO ramp_up(
     -- Threads that should run at once; NULL for as many as ever did.

@@ -11,7 +11,7 @@
 -- source:  "Chasing a hitch" (processes with suspicious timing)
 -- caveats: Short-lived processes meet by chance; lower the tolerance.
 -- key:     process, parent_process
--- measure: duration_ms
+-- measure: mean duration_ms
 -- status:  stable
 CREATE OR REPLACE MACRO cotemporal_processes(
     -- Glob on the image name of the target.

@@ -9,7 +9,7 @@
 -- source:  https://learn.microsoft.com/openspecs/windows_protocols/ms-erref "NTSTATUS values", Microsoft
 -- caveats: A process may choose any code; a crash that a handler swallowed has none of these.
 -- key:     process, exit_code
--- measure: duration_ms
+-- measure: mean duration_ms
 -- finding: crashed
 -- status:  stable
 CREATE OR REPLACE MACRO process_exit_codes(

@@ -10,8 +10,8 @@
 -- needs:   process
 -- source:  https://randomascii.wordpress.com/2017/07/09/ "24-core CPU and I can't move my mouse", Bruce Dawson, 2017
 -- caveats: A NULL start or end lies outside the recording.
--- key:     process
--- measure: duration_ms
+-- key:     process, parent_process
+-- measure: mean duration_ms
 -- status:  draft
 CREATE OR REPLACE MACRO process_tree(
     -- Glob on the trace's name; NULL for all.
@@ -70,11 +70,13 @@ SELECT
     -- recorded.
     p.command_line,                       -- Command line; NULL: not recorded.
     p.exit_code,                          -- Exit code; NULL: no end was recorded.
+    q.name AS parent_process,             -- Image name of the parent; NULL: it is not in the trace.
     p.trace_id,                           -- Trace.
     p.process_key                         -- Key of the process.
 FROM placed b
 JOIN process p ON p.trace_id = b.trace_id AND p.process_key = b.process_key
 JOIN selected_traces(trace) s ON s.trace_id = b.trace_id
+LEFT JOIN process q ON q.trace_id = p.trace_id AND q.process_key = p.parent_process_key
 WHERE b.hit
     AND (to_s IS NULL OR p.start_ts_ns IS NULL OR p.start_ts_ns < seconds_ns(to_s))
     AND (from_s IS NULL OR p.end_ts_ns IS NULL OR p.end_ts_ns > seconds_ns(from_s))

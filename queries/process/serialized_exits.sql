@@ -11,7 +11,7 @@
 -- caveats: An exit begins at the Terminate event, else at the first thread end after which no
 --          thread starts.
 -- key:     exits
--- measure: exit_ms_median
+-- measure: mean exit_ms_median
 -- finding: idle_share >= 0.5
 -- status:  stable
 CREATE OR REPLACE MACRO serialized_exits(

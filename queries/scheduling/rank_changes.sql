@@ -11,7 +11,7 @@
 -- source:  https://randomascii.wordpress.com/ "What is higher than thread priorities", Bruce Dawson, 2020
 -- caveats: Background processes that use much CPU are given ranks on purpose.
 -- key:     process
--- measure: rank_after
+-- measure: max rank_after
 -- status:  stable
 CREATE OR REPLACE MACRO rank_changes(
     -- Glob on the trace's name; NULL for all.

@@ -10,7 +10,7 @@
 -- caveats: Ready intervals that never ended are in `starvation`. Gaps are not subtracted from a
 --          single value.
 -- key:     process
--- measure: ready_us_p99
+-- measure: max ready_us_p99
 -- status:  stable
 CREATE OR REPLACE MACRO ready_time(
     -- Glob on the trace's name; NULL for all.

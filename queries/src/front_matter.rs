@@ -45,7 +45,8 @@ pub const KEYS: &[(&str, bool)] = &[
     ("portable", false),
     // Columns that identify a row from trace to trace, for comparisons.
     ("key", false),
-    // Columns whose values a comparison measures.
+    // The column that a comparison measures; before it `max` or `mean` where values of one trace do
+    // not add up.
     ("measure", false),
     // Column whose values become columns of a table for people, and the column that fills them.
     ("pivot", false),

@@ -6,6 +6,7 @@
 
 pub mod catalog;
 pub mod compact;
+pub mod compare;
 pub mod error;
 pub mod findings;
 pub mod front_matter;

@@ -16,6 +16,9 @@ use crate::front_matter::{Parameter, Question};
 use crate::lake_db::{self, duckdb_path, escape_glob, quote};
 use crate::needs;
 
+/// Most traces that are named one by one where their evidence is looked for.
+const TRACES_NAMED_MAX: usize = 50;
+
 /// How to open a lake.
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
@@ -108,6 +111,8 @@ pub struct Outcome {
 /// Whether a trace can answer a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answerable {
+    /// The trace.
+    pub trace_id: i64,
     /// Name of the trace.
     pub trace: String,
     /// What it lacks; empty where it can answer.
@@ -124,17 +129,17 @@ impl Outcome {
     pub fn not_answerable(&self) -> bool {
         !self.traces.is_empty() && self.could_answer() == 0
     }
+}
 
-    /// What is missing, over all selected traces, in the order of the question's needs.
-    pub fn missing(&self) -> Vec<&str> {
-        let mut all: Vec<&str> = Vec::new();
-        for need in self.traces.iter().flat_map(|t| &t.missing) {
-            if !all.contains(&need.as_str()) {
-                all.push(need);
-            }
+/// What is missing, over all these traces, in the order of the question's needs.
+pub fn missing(traces: &[Answerable]) -> Vec<&str> {
+    let mut all: Vec<&str> = Vec::new();
+    for need in traces.iter().flat_map(|t| &t.missing) {
+        if !all.contains(&need.as_str()) {
+            all.push(need);
         }
-        all
     }
+    all
 }
 
 impl Lake {
@@ -189,24 +194,32 @@ impl Lake {
         let (call, values) = call(question, request)?;
         let traces = self.answerable(question, trace_pattern(request).as_deref())?;
         let mut outcome = Outcome { traces, ..Outcome::default() };
-        let wrong = |error: Error| explain(error, question);
-        match &request.fail_if {
-            None => {
-                let sql = format!("FROM {call}");
-                outcome.rows = self.deliver(&sql, &values, request.limit, target).map_err(wrong)?;
-            }
-            Some(condition) => {
-                // Kept, so that the condition is tested on the very rows that are shown.
-                let sql = format!("CREATE OR REPLACE TEMP TABLE etwas_answer AS FROM {call}");
-                let mut keep = self.conn.prepare(&sql).map_err(|e| wrong(e.into()))?;
-                keep.execute(params_from_iter(&values)).map_err(|e| wrong(e.into()))?;
-                let count = format!("SELECT count(*) FROM etwas_answer WHERE ({condition}\n)");
-                let failed: i64 = self.conn.query_row(&count, [], |row| row.get(0))?;
-                outcome.failed = failed.unsigned_abs();
-                outcome.rows = self.deliver("FROM etwas_answer", &[], request.limit, target)?;
-            }
-        }
+        let condition = request.fail_if.as_deref();
+        (outcome.rows, outcome.failed) = self
+            .deliver_judged(&format!("FROM {call}"), &values, request.limit, condition, target)
+            .map_err(|error| explain(error, question))?;
         Ok(outcome)
+    }
+
+    /// Runs one statement, delivers its rows, and counts those that meet a condition.
+    pub(crate) fn deliver_judged(
+        &self,
+        sql: &str,
+        values: &[Value],
+        limit: Option<u64>,
+        condition: Option<&str>,
+        target: Target<'_>,
+    ) -> Result<(u64, u64), Error> {
+        let Some(condition) = condition else {
+            return Ok((self.deliver(sql, values, limit, target)?, 0));
+        };
+        // Kept, so that the condition is tested on the very rows that are shown.
+        let keep = format!("CREATE OR REPLACE TEMP TABLE etwas_answer AS {sql}");
+        self.conn.prepare(&keep)?.execute(params_from_iter(values))?;
+        let count = format!("SELECT count(*) FROM etwas_answer WHERE ({condition}\n)");
+        let failed: i64 = self.conn.query_row(&count, [], |row| row.get(0))?;
+        let rows = self.deliver("FROM etwas_answer", &[], limit, target)?;
+        Ok((rows, failed.unsigned_abs()))
     }
 
     /// Which of the traces that match the pattern can answer a question.
@@ -215,26 +228,28 @@ impl Lake {
         question: &Question,
         trace: Option<&str>,
     ) -> Result<Vec<Answerable>, Error> {
-        let needs = needs::of(question);
-        let mut select = String::from("SELECT t.name");
-        let mut from = String::from(" FROM trace AS t");
-        for (at, need) in needs.iter().enumerate() {
-            select += &format!(", coalesce(n{at}.found, 0) > 0");
-            let counts = needs::evidence_sql(need);
-            from += &format!(" LEFT JOIN ({counts}) AS n{at} ON n{at}.trace_id = t.trace_id");
-        }
-        from += " WHERE glob_matches(t.name, CAST(? AS VARCHAR)) ORDER BY t.name, t.trace_id";
-        let mut statement = self.conn.prepare(&(select + &from))?;
-        let mut rows = statement.query(duckdb::params![trace])?;
-        let mut out = Vec::new();
-        while let Some(row) = rows.next()? {
-            let mut missing = Vec::new();
-            for (at, need) in needs.iter().enumerate() {
-                if !row.get::<_, bool>(at + 1)? {
-                    missing.push((*need).to_owned());
-                }
+        let sql = "SELECT t.name, t.trace_id FROM trace AS t \
+                   WHERE glob_matches(t.name, CAST(? AS VARCHAR)) ORDER BY t.name, t.trace_id";
+        let mut statement = self.conn.prepare(sql)?;
+        let rows = statement.query_map(duckdb::params![trace], |row| {
+            Ok(Answerable { trace: row.get(0)?, trace_id: row.get(1)?, missing: Vec::new() })
+        })?;
+        let mut out = rows.collect::<Result<Vec<_>, _>>()?;
+        // Named as numbers, a few traces are all whose files are opened.
+        let ids: Vec<String> = out.iter().map(|t| t.trace_id.to_string()).collect();
+        let few = match ids.len() {
+            1..=TRACES_NAMED_MAX => format!(" AND n.trace_id IN ({})", ids.join(", ")),
+            _ => String::new(),
+        };
+        for need in needs::of(question) {
+            let evidence = needs::evidence_sql(need);
+            let sql = format!("SELECT n.trace_id FROM ({evidence}) AS n WHERE n.found > 0{few}");
+            let mut statement = self.conn.prepare(&sql)?;
+            let found = statement.query_map([], |row| row.get::<_, i64>(0))?;
+            let found = found.collect::<Result<std::collections::HashSet<_>, _>>()?;
+            for trace in out.iter_mut().filter(|t| !found.contains(&t.trace_id)) {
+                trace.missing.push(need.to_owned());
             }
-            out.push(Answerable { trace: row.get(0)?, missing });
         }
         match trace {
             Some(glob) if out.is_empty() => Err(Error::NoTrace { glob: glob.into() }),
@@ -362,7 +377,7 @@ fn trace_pattern(request: &Request) -> Option<String> {
 }
 
 /// The macro call with placeholders, and the values for them.
-fn call(question: &Question, request: &Request) -> Result<(String, Vec<Value>), Error> {
+pub(crate) fn call(question: &Question, request: &Request) -> Result<(String, Vec<Value>), Error> {
     let wrong = |message: String| Error::Parameter { message, signature: question.signature() };
     let mut given: Vec<(&str, &str)> =
         request.parameters.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
@@ -397,7 +412,7 @@ fn placeholder(parameter: &Parameter) -> String {
 }
 
 /// A value that cannot be cast is a wrong parameter, and the signature helps.
-fn explain(error: Error, question: &Question) -> Error {
+pub(crate) fn explain(error: Error, question: &Question) -> Error {
     match error {
         Error::Sql(text) if text.starts_with("Conversion Error") => {
             let message = text.lines().next().unwrap_or_default().to_owned();

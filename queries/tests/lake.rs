@@ -3,8 +3,9 @@
 //!
 //! `testlake` makes Parquet files in the declared schema from SQL, with DuckDB itself.
 
+use etwas_queries::compare::Comparison;
 use etwas_queries::lake_db::{self, quote};
-use etwas_queries::run::{Answer, Request, Target};
+use etwas_queries::run::{Answer, Request, Target, missing};
 use etwas_queries::{Error, Lake, OpenOptions, catalog};
 
 mod testlake;
@@ -154,7 +155,7 @@ fn answerability_is_told_per_trace() {
     let mut answer = Answer::default();
     let outcome = lake.ask(&request, Target::Sink(&mut answer)).unwrap();
     assert_eq!((outcome.could_answer(), outcome.traces.len()), (1, 2));
-    assert_eq!(outcome.missing(), ["sample"]);
+    assert_eq!(missing(&outcome.traces), ["sample"]);
     assert!(!outcome.not_answerable());
     let bare = Request { trace: Some("bare".into()), ..request };
     let outcome = lake.ask(&bare, Target::Sink(&mut answer)).unwrap();
@@ -278,4 +279,134 @@ fn frames_take_their_names_from_symbols_and_none_is_doubled() {
     assert_eq!(rows[0], ["1", "named", "4", "7"]);
     assert_eq!(rows[1][..3], ["2", "jitted", "5"]);
     assert_eq!(rows[2], ["3", "", "", ""]);
+}
+
+/// A trace with one switch a process: CPU times in milliseconds, by name.
+fn busy(lake: &TestLake, trace_id: i64, name: &str, used_ms: &[(&str, i64)]) {
+    let (mut process, mut cswitch) = (Vec::new(), Vec::new());
+    for (at, (image, ms)) in used_ms.iter().enumerate() {
+        let key = at + 1;
+        process.push(format!("({key}, {}, '{image}')", 100 * key));
+        cswitch.push(format!(
+            "({at} * CAST(1000000000 AS BIGINT), 0, {key}, {key}, {key}, {}, {ms}000000)",
+            100 * key
+        ));
+    }
+    let process =
+        format!("SELECT * FROM (VALUES {}) v(process_key, pid, name)", process.join(", "));
+    let cswitch = format!(
+        "SELECT * FROM (VALUES {}) v(ts_ns, cpu, new_thread_key, new_process_key, new_tid, new_pid, run_ns)",
+        cswitch.join(", ")
+    );
+    lake.trace(trace_id, name, &[("process", &process), ("cswitch", &cswitch)]);
+}
+
+/// Old: a.exe 1, 2, 3 s and gone.exe 1 s in one of three. New: a.exe 4, 6, 8 s (twice 2 + 2 s: two
+/// processes of one name), same.exe 0.5 s everywhere, new.exe 3 s in two of three.
+fn two_sets() -> TestLake {
+    let lake = TestLake::new();
+    busy(&lake, 1, "old1", &[("a.exe", 1000), ("same.exe", 500), ("gone.exe", 1000)]);
+    busy(&lake, 2, "old2", &[("a.exe", 2000), ("same.exe", 500)]);
+    busy(&lake, 3, "old3", &[("a.exe", 3000), ("same.exe", 500)]);
+    busy(&lake, 4, "new1", &[("a.exe", 2000), ("a.exe", 2000), ("same.exe", 500)]);
+    busy(&lake, 5, "new2", &[("a.exe", 6000), ("same.exe", 500), ("new.exe", 3000)]);
+    busy(&lake, 6, "new3", &[("a.exe", 8000), ("same.exe", 500), ("new.exe", 3000)]);
+    lake.trace(7, "new4-without-switches", &[]);
+    lake
+}
+
+fn compare(lake: &Lake, wanted: &Comparison) -> Result<(Answer, u64), Error> {
+    let mut answer = Answer::default();
+    let done = lake.compare(wanted, Target::Sink(&mut answer))?;
+    Ok((answer, done.failed))
+}
+
+#[test]
+fn two_sets_of_traces_are_compared_with_confidence() {
+    let lake = two_sets();
+    let lake = lake.open();
+    let wanted = Comparison {
+        question: "cpu_by_process".into(),
+        baseline: "old*".into(),
+        candidate: "new*".into(),
+        fail_if: Some("delta_percent > 100 AND status = 'matched'".into()),
+        ..Comparison::default()
+    };
+    let (answer, failed) = compare(&lake, &wanted).unwrap();
+    assert_eq!(failed, 1);
+    assert_eq!(texts(&answer, "process"), ["a.exe", "new.exe", "gone.exe", "same.exe"]);
+    assert_eq!(texts(&answer, "status"), ["matched", "new", "gone", "matched"]);
+    assert_eq!(texts(&answer, "baseline_mean")[..2], ["2.0", "0.0"]);
+    assert_eq!(texts(&answer, "candidate_mean")[..2], ["6.0", "2.0"]);
+    assert_eq!(texts(&answer, "delta_percent")[..2], ["200.0", ""]);
+    assert_eq!(texts(&answer, "baseline_traces"), ["3", "0", "1", "3"]);
+    assert_eq!(texts(&answer, "candidate_traces"), ["3", "2", "0", "3"]);
+    // a.exe: variances 1 and 4 of 3 values each, so the error is sqrt(5/3) = 1.290994, with
+    // (5/3)^2 / ((1/9 + 16/9) / 2) = 2.941 degrees of freedom, whose t is 3.21876: 4 +- 4.1554.
+    let number = |column: &str, row: usize| texts(&answer, column)[row].parse::<f64>().unwrap();
+    assert!((number("delta_low", 0) - (4.0 - 4.1554)).abs() < 1e-4);
+    assert!((number("delta_high", 0) - (4.0 + 4.1554)).abs() < 1e-4);
+    // new.exe: 0, 3, 3 against 0, 0, 0: variance 3, error 1, 2 degrees of freedom: 2 +- 4.30265.
+    assert!((number("delta_low", 1) + 2.30265).abs() < 1e-4);
+    // same.exe does not vary at all.
+    assert_eq!((number("delta_low", 3), number("delta_high", 3)), (0.0, 0.0));
+    // Two processes of one name in one of three traces.
+    assert!((number("candidate_rows", 0) - 4.0 / 3.0).abs() < 1e-12);
+}
+
+#[test]
+fn process_trees_are_compared_by_name_and_name_of_the_parent() {
+    let lake = TestLake::new();
+    let tree = |rows: &str| {
+        format!(
+            "SELECT * FROM (VALUES {rows}) \
+             v(process_key, pid, parent_process_key, name, start_ts_ns, end_ts_ns)"
+        )
+    };
+    let fast = tree("(1, 10, NULL, 'shell.exe', 0, NULL), (2, 20, 1, 'cmd.exe', 0, 300000000)");
+    let slow = tree(
+        "(1, 10, NULL, 'shell.exe', 0, NULL), (2, 20, 1, 'cmd.exe', 0, 6000000000), \
+         (3, 30, NULL, 'svchost.exe', NULL, NULL), (4, 40, 3, 'OpenConsole.exe', 0, 6000000000)",
+    );
+    lake.trace(1, "fast", &[("process", &fast)]);
+    lake.trace(2, "slow", &[("process", &slow)]);
+    let wanted = Comparison {
+        question: "process_tree".into(),
+        baseline: "fast".into(),
+        candidate: "slow".into(),
+        ..Comparison::default()
+    };
+    let (answer, _) = compare(&lake.open(), &wanted).unwrap();
+    assert_eq!(
+        texts(&answer, "process"),
+        ["cmd.exe", "shell.exe", "OpenConsole.exe", "svchost.exe"]
+    );
+    assert_eq!(texts(&answer, "parent_process"), ["shell.exe", "", "svchost.exe", ""]);
+    assert_eq!(texts(&answer, "status"), ["matched", "matched", "new", "new"]);
+    assert_eq!(texts(&answer, "delta"), ["5700.0", "", "", ""]);
+    assert_eq!(texts(&answer, "delta_low"), ["", "", "", ""], "one trace a side tells no spread");
+}
+
+#[test]
+fn what_cannot_be_compared_says_why() {
+    let lake = two_sets();
+    let lake = lake.open();
+    let mut wanted = Comparison {
+        question: "power_diff".into(),
+        baseline: "old*".into(),
+        candidate: "new*".into(),
+        ..Comparison::default()
+    };
+    let error = compare(&lake, &wanted).unwrap_err().to_string();
+    assert!(error.contains("'power_diff' has no key and measure"), "{error}");
+    wanted.question = "cpu_by_process".into();
+    wanted.candidate = "nobody*".into();
+    assert!(
+        compare(&lake, &wanted).unwrap_err().to_string().contains("no trace matches 'nobody*'")
+    );
+    wanted.candidate = "new4*".into();
+    let mut answer = Answer::default();
+    let done = lake.compare(&wanted, Target::Sink(&mut answer)).unwrap();
+    assert_eq!(done.unanswered().map(|(side, _)| side), Some("candidate"));
+    assert!(answer.columns.is_empty());
 }

@@ -12,7 +12,7 @@
 -- source:  https://randomascii.wordpress.com/2017/07/09/ "24-core CPU and I can't move my mouse", Bruce Dawson, 2017
 -- caveats: Asks every detector: on many large traces at once it takes a while.
 -- key:     question
--- measure: seconds
+-- measure: max seconds
 -- finding: true
 -- status:  stable
 CREATE OR REPLACE MACRO findings(

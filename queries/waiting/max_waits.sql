@@ -11,7 +11,7 @@
 -- caveats: Threads of pools wait long because they have nothing to do; look for those that serve a
 --          user.
 -- key:     process
--- measure: wait_ms_max
+-- measure: max wait_ms_max
 -- status:  stable
 CREATE OR REPLACE MACRO max_waits(
     -- Glob on the trace's name; NULL for all.

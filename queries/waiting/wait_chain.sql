@@ -13,7 +13,7 @@
 -- source:  https://randomascii.wordpress.com/2017/07/09/ "24-core CPU and I can't move my mouse", Bruce Dawson, 2017
 -- caveats: Who made a thread ready is usually, not always, who held what it waited for.
 -- key:     hop
--- measure: hold_us
+-- measure: mean hold_us
 -- status:  stable
 CREATE OR REPLACE MACRO wait_chain(
     -- Thread id of the thread that waited.
