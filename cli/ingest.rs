@@ -94,7 +94,7 @@ fn status(result: &RecordingResult) -> &'static str {
 
 /// Shows what was ingested.
 fn table(summary: &IngestSummary) -> Result<(), Failure> {
-    let column = |name: &str, numeric| Column { name: name.into(), numeric };
+    let column = |name: &str, numeric| Column { name: name.into(), numeric, given: false };
     let mut answer = Answer {
         columns: vec![
             column("trace", false),

@@ -2,8 +2,9 @@
 
 use std::io::Read;
 
-use etwas_queries::run::{Answerable, Outcome, Request};
-use etwas_queries::{needs, run};
+use etwas_queries::pivot::Pivot;
+use etwas_queries::run::{Answerable, Outcome, Request, Sink, Target};
+use etwas_queries::{Error, Lake, needs, run};
 
 use crate::args::{Report, Sql};
 use crate::output::{self, Failure, note};
@@ -21,7 +22,7 @@ pub fn run(args: &Report) -> Result<u8, Failure> {
         return explain::question(run::find(etwas_queries::catalog(), name)?);
     }
     // An unknown question is told before a missing lake is.
-    run::find(etwas_queries::catalog(), name)?;
+    let question = run::find(etwas_queries::catalog(), name)?;
     let lake = output::open(&args.lake.lake, args.output.output.as_deref())?;
     let request = Request {
         name: name.clone(),
@@ -30,9 +31,13 @@ pub fn run(args: &Report) -> Result<u8, Failure> {
         limit: args.output.limit,
         fail_if: args.fail_if.clone(),
     };
-    let outcome = output::deliver(args.output.format, args.output.output.as_deref(), |target| {
-        lake.ask(&request, target)
-    })?;
+    let outcome =
+        output::deliver(args.output.format, args.output.output.as_deref(), |target| {
+            match (Pivot::of(question).filter(|_| args.output.format.is_for_people()), target) {
+                (Some(pivot), Target::Sink(sink)) => turned(&lake, request, pivot, sink),
+                (_, target) => lake.ask(&request, target),
+            }
+        })?;
     tell(name, &outcome);
     let gate = args.fail_if.is_some();
     let failed = gate && (outcome.failed > 0 || outcome.not_answerable());
@@ -40,6 +45,21 @@ pub fn run(args: &Report) -> Result<u8, Failure> {
         note(&format!("{} rows meet the condition", outcome.failed));
     }
     Ok(if failed { TROUBLE } else { OK })
+}
+
+/// Puts a question and turns the answer around; the limit is one of turned rows.
+fn turned(
+    lake: &Lake,
+    request: Request,
+    pivot: Pivot,
+    sink: &mut dyn Sink,
+) -> Result<Outcome, Error> {
+    let mut answer = pivot.sink();
+    let limit = request.limit;
+    let whole = Request { limit: None, ..request };
+    let mut outcome = lake.ask(&whole, Target::Sink(&mut answer))?;
+    outcome.rows = answer.deliver(limit, sink)?;
+    Ok(outcome)
 }
 
 /// Says on standard error how far the question could be answered at all.

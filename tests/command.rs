@@ -153,6 +153,38 @@ fn sets_of_traces_are_compared_and_gated() {
 }
 
 #[test]
+fn traces_become_columns_where_people_read_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("in");
+    std::fs::create_dir(&input).unwrap();
+    // Minimum processor state: 5 % in one, 100 % in the other.
+    for (name, value) in [("balanced", 5), ("performance", 100)] {
+        let text = format!(
+            "scenario {name}\nmachine cpus=1 build=22631 length=1s\n\
+             1ms power-setting 893dee8e-2bef-41e0-89c6-b55d0929964c {value}\n"
+        );
+        let scenario = etwas_writer::Scenario::parse(&text).expect("a scenario");
+        for file in scenario.write(&etwas_writer::Variant::default()) {
+            std::fs::write(input.join(&file.name), &file.bytes).unwrap();
+        }
+    }
+    let ingested = etwas(folder.path(), &["ingest", "in", "--quiet"]);
+    assert_eq!(code(&ingested), 0, "{}", err(&ingested));
+    let csv = etwas(folder.path(), &["report", "power_diff", "--format", "csv"]);
+    let text = out(&csv);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 2, "{text}{}", err(&csv));
+    assert!(lines[0].ends_with(",balanced,performance"), "{text}");
+    assert!(lines[1].contains("PROCTHROTTLEMIN"), "{text}");
+    let cells: Vec<&str> = lines[1].rsplitn(3, ',').collect();
+    assert!(cells[1].starts_with('5') && cells[0].starts_with("100"), "{text}");
+    let markdown = etwas(folder.path(), &["report", "power_diff", "--format", "markdown"]);
+    assert!(out(&markdown).contains("| balanced | performance |"), "{}", out(&markdown));
+    let long = etwas(folder.path(), &["report", "power_diff", "--format", "jsonl"]);
+    assert_eq!(out(&long).lines().count(), 2, "machine formats are not turned: {}", out(&long));
+}
+
+#[test]
 fn the_catalogue_explains_itself() {
     let folder = tempfile::tempdir().unwrap();
     let reports = etwas(folder.path(), &["reports"]);

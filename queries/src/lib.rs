@@ -13,6 +13,7 @@ pub mod front_matter;
 pub mod lake_db;
 pub mod lexer;
 pub mod needs;
+pub mod pivot;
 pub mod render;
 pub mod run;
 pub mod tidy;

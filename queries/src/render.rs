@@ -41,6 +41,11 @@ pub enum Format {
 }
 
 impl Format {
+    /// Whether people read it, or paste it where people will: then answers may be turned around.
+    pub fn is_for_people(self) -> bool {
+        matches!(self, Format::Table | Format::Csv | Format::Markdown)
+    }
+
     /// Every format by name.
     pub const ALL: &'static [(&'static str, Format)] = &[
         ("table", Format::Table),
@@ -161,7 +166,7 @@ impl Sink for Renderer<'_> {
                 let fits = self.rows <= TABLE_ROWS_MAX;
                 if let Some(table) = self.table.as_mut().filter(|_| fits) {
                     let cells = self.columns.iter().zip(row).map(|(column, value)| {
-                        let cell = Cell::new(for_people(&column.name, value, self.width));
+                        let cell = Cell::new(for_people(column, value, self.width));
                         let right = column.numeric;
                         if right { cell.set_alignment(CellAlignment::Right) } else { cell }
                     });
@@ -194,7 +199,8 @@ fn table(columns: &[Column], width: Option<u16>) -> Table {
         }
     }
     table.set_header(columns.iter().map(|c| {
-        let cell = Cell::new(heading(&c.name));
+        let name = if c.given { visible(&c.name) } else { heading(&c.name) };
+        let cell = Cell::new(name);
         let cell = if width.is_some() { cell.add_attribute(Attribute::Bold) } else { cell };
         if c.numeric { cell.set_alignment(CellAlignment::Right) } else { cell }
     }));
@@ -273,7 +279,8 @@ pub fn heading(name: &str) -> String {
 }
 
 /// A value for a table for people.
-fn for_people(name: &str, value: &Value, width: Option<u16>) -> String {
+fn for_people(column: &Column, value: &Value, width: Option<u16>) -> String {
+    let quantity = if column.given { Quantity::Plain } else { quantity(&column.name) };
     let integer = match value {
         Value::TinyInt(x) => Some(i128::from(*x)),
         Value::SmallInt(x) => Some(i128::from(*x)),
@@ -286,7 +293,7 @@ fn for_people(name: &str, value: &Value, width: Option<u16>) -> String {
         Value::UBigInt(x) => Some(i128::from(*x)),
         _ => None,
     };
-    match (quantity(name), integer, value) {
+    match (quantity, integer, value) {
         (_, _, Value::Null) => String::new(),
         (Quantity::Instant, Some(ns), _) => scaled(ns, 1_000_000_000, 9, 6),
         (Quantity::Duration, Some(ns), _) => scaled(ns, 1_000_000, 6, 3),
@@ -411,7 +418,7 @@ mod tests {
     fn rendered(format: Format, width: Option<u16>) -> String {
         let mut out = Vec::new();
         let mut renderer = Renderer::new(&mut out, format, width);
-        let column = |name: &str, numeric| Column { name: name.into(), numeric };
+        let column = |name: &str, numeric| Column { name: name.into(), numeric, given: false };
         let columns = [
             column("process", false),
             column("pid", true),
@@ -525,7 +532,7 @@ mod tests {
         ] {
             let mut out = Vec::new();
             let mut renderer = Renderer::new(&mut out, format, None);
-            renderer.columns(&[Column { name: "a".into(), numeric: false }]).unwrap();
+            renderer.columns(&[Column { name: "a".into(), numeric: false, given: false }]).unwrap();
             renderer.finish().unwrap();
             assert_eq!(String::from_utf8(out).unwrap(), want, "{format:?}");
         }

@@ -58,6 +58,8 @@ pub struct Column {
     pub name: String,
     /// Whether it holds numbers.
     pub numeric: bool,
+    /// Whether the name comes from data, such as that of a trace: it says nothing of the values.
+    pub given: bool,
 }
 
 /// Takes an answer row by row.
@@ -355,7 +357,8 @@ fn output_path(path: &Path) -> PathBuf {
 fn columns_of(statement: &duckdb::Statement<'_>) -> Vec<Column> {
     let schema = statement.schema();
     let fields = schema.fields().iter();
-    fields.map(|f| Column { name: f.name().clone(), numeric: f.data_type().is_numeric() }).collect()
+    let column = |name: &str, numeric| Column { name: name.into(), numeric, given: false };
+    fields.map(|f| column(f.name(), f.data_type().is_numeric())).collect()
 }
 
 /// The question called `name`, or the error that suggests others.
