@@ -17,6 +17,7 @@ pub mod job;
 pub mod lake;
 pub mod route;
 mod run;
+mod sidecar;
 pub mod sink;
 pub mod state;
 pub mod survey;

@@ -15,6 +15,7 @@ use crate::job::{Labels, Outcome, Surveyed, open_parts, write_failed};
 use crate::lake::{
     Lake, LakeError, Manifest, ManifestInput, ManifestTable, Status, TraceId, hex, recording_hash,
 };
+use crate::sidecar::Sidecars;
 use crate::sink::{Filter, Target, write_empty};
 
 /// Version that recordings are marked with.
@@ -119,6 +120,8 @@ impl IngestSummary {
 pub trait Progress: Sync {
     /// The list is made: recordings and their bytes, where known; jobs and memory at most.
     fn planned(&self, _recordings: usize, _bytes: u64, _jobs: usize, _memory_mib: usize) {}
+    /// Something beside the recordings is not understood and passed over.
+    fn warning(&self, _message: &str) {}
     /// A recording is done.
     fn finished(&self, _result: &RecordingResult) {}
 }
@@ -175,7 +178,16 @@ pub fn run(options: &IngestOptions, progress: &dyn Progress) -> Result<IngestSum
     let threads = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
     let threads = threads.map_err(|error| IngestError::Threads(error.to_string()))?;
     let known_paths = lake.as_ref().map_or_else(|| Ok(HashSet::new()), known_paths)?;
-    let context = Context { options, lake: lake.as_ref(), limits: &limits, known_paths };
+    let sidecars = Sidecars::read(&recordings);
+    sidecars.warnings.iter().for_each(|warning| progress.warning(warning));
+    let context = Context {
+        options,
+        lake: lake.as_ref(),
+        limits: &limits,
+        known_paths,
+        sidecars: &sidecars,
+        progress,
+    };
     let mut results: Vec<RecordingResult> = threads.install(|| {
         let jobs = recordings.par_iter().with_max_len(1).map(|recording| {
             let result = context.ingest(recording);
@@ -213,6 +225,8 @@ struct Context<'a> {
     limits: &'a Limits,
     /// Paths of what is in the lake already.
     known_paths: HashSet<String>,
+    sidecars: &'a Sidecars,
+    progress: &'a dyn Progress,
 }
 
 /// Trouble with a recording: what, and what to try.
@@ -254,7 +268,11 @@ impl Context<'_> {
     }
 
     fn labels(&self, recording: &Recording) -> Labels {
-        let mut tags: BTreeMap<String, String> = self.options.tags.iter().cloned().collect();
+        // What is said for this very ingest holds before what the name says, and that before what lies beside.
+        let (mut tags, warning) = self.sidecars.tags(recording);
+        if let Some(warning) = warning {
+            self.progress.warning(&warning);
+        }
         if let Some(pattern) = &self.options.name_pattern
             && let Some(found) = pattern.captures(&recording.name)
         {
@@ -264,6 +282,7 @@ impl Context<'_> {
                 }
             }
         }
+        tags.extend(self.options.tags.iter().cloned());
         Labels {
             name: recording.name.clone(),
             path: recording.path().to_owned(),

@@ -63,6 +63,11 @@ impl Recording {
         Self { name: String::new(), inputs, also_at: Vec::new(), key }
     }
 
+    /// The file that holds its first part: itself, or the archive.
+    pub(crate) fn file(&self) -> Option<&std::path::Path> {
+        self.inputs.first().map(|input| input.place.file())
+    }
+
     /// The path that stands for the recording.
     pub fn path(&self) -> &str {
         self.inputs.first().map_or("", |input| &input.path)

@@ -13,6 +13,7 @@ mod body;
 mod cast;
 mod container;
 mod expand;
+mod experiment;
 mod lower;
 mod machine;
 mod portable;
@@ -27,6 +28,7 @@ mod xpress;
 
 use std::fmt;
 
+pub use experiment::experiment;
 pub use scenario::{OutFile, Scenario, Symbol, Variant};
 pub use truth::{Query, Truth};
 

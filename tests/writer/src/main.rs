@@ -3,6 +3,7 @@
 //! ```text
 //! etwas-writer SCENARIO.txt... --out DIR [--compressed] [--bits 32|64] [--file-bits 32|64]
 //!              [--buffer BYTES] [--rotate] [--symbols DIR]
+//! etwas-writer --experiment DIR [--repeats N]
 //! etwas-writer --check [SCENARIO.txt...] [--out fixtures/traces]
 //! ```
 
@@ -18,6 +19,8 @@ struct Arguments {
     symbols: Option<PathBuf>,
     variant: Variant,
     check: bool,
+    experiment: Option<PathBuf>,
+    repeats: u32,
 }
 
 fn main() -> ExitCode {
@@ -38,6 +41,8 @@ fn arguments() -> Result<Arguments, String> {
         symbols: None,
         variant: Variant::default(),
         check: false,
+        experiment: None,
+        repeats: 3,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -51,6 +56,8 @@ fn arguments() -> Result<Arguments, String> {
             "--bits" => found.variant.bits = Some(number(value()?)? as u8),
             "--file-bits" => found.variant.file_bits = Some(number(value()?)? as u8),
             "--buffer" => found.variant.buffer_bytes = Some(number(value()?)?),
+            "--experiment" => found.experiment = Some(value()?.into()),
+            "--repeats" => found.repeats = number(value()?)?.clamp(1, 1000),
             "--check" => found.check = true,
             option if option.starts_with('-') => return Err(format!("unknown option {option}")),
             path => found.scenarios.push(path.into()),
@@ -62,6 +69,10 @@ fn arguments() -> Result<Arguments, String> {
 fn run(arguments: &Arguments) -> Result<bool, String> {
     if arguments.check {
         return check(arguments);
+    }
+    if let Some(folder) = &arguments.experiment {
+        etwas_writer::experiment(arguments.repeats, |file| save(folder, file))?;
+        return Ok(true);
     }
     let out = arguments.out.as_deref().ok_or("--out is missing")?;
     if arguments.scenarios.is_empty() {
