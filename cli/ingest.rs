@@ -209,6 +209,10 @@ impl etwas_ingest::Progress for Progress {
         self.bar.enable_steady_tick(Duration::from_millis(500));
     }
 
+    fn warning(&self, message: &str) {
+        self.bar.suspend(|| note(&format!("warning: {message}")));
+    }
+
     fn finished(&self, result: &RecordingResult) {
         let done = self.bytes.fetch_add(result.bytes, Relaxed) + result.bytes;
         self.bar.set_position(done);
