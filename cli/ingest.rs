@@ -129,11 +129,12 @@ fn table(summary: &IngestSummary) -> Result<(), Failure> {
 /// Says what stands out in the traces that are new.
 fn first_answer(args: &Ingest, summary: &IngestSummary) -> Result<(), Failure> {
     let new = |r: &&RecordingResult| matches!(r.status, ResultStatus::Ok | ResultStatus::Damaged);
-    let traces: Vec<String> = summary.results.iter().filter(new).map(|r| r.name.clone()).collect();
+    let traces: Vec<i64> =
+        summary.results.iter().filter(new).filter_map(|result| result.trace_id).collect();
     if traces.is_empty() {
         return Ok(());
     }
-    let lake = output::open(&args.lake.lake, None)?;
+    let looked_at = findings::looked_at(&traces);
     let folder = &args.lake.lake;
     let option = if folder.as_os_str() == "lake" {
         String::new()
@@ -141,10 +142,18 @@ fn first_answer(args: &Ingest, summary: &IngestSummary) -> Result<(), Failure> {
         format!(" --lake \"{}\"", folder.display())
     };
     let mut out = String::new();
-    for finding in findings::find(&lake, &traces)? {
+    for finding in findings::find(folder, looked_at)? {
         out += &format!("\n{}\n    {}{option}\n", finding.text, finding.command);
     }
-    output::print(&out)
+    output::print(&out)?;
+    if looked_at.len() < traces.len() {
+        note(&format!(
+            "only {} of {} traces were looked at: etwas report findings{option} looks at all",
+            looked_at.len(),
+            traces.len()
+        ));
+    }
+    Ok(())
 }
 
 /// Names what failed and what to try, and sums up.

@@ -2,5 +2,6 @@
 
 mod command;
 mod compact;
+mod experiment;
 mod recordings;
 mod scenarios;

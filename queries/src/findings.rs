@@ -1,14 +1,17 @@
 //! A first answer after an ingest: what stands out in the new traces, a line each, with the report
 //! that says more. Only questions that the traces can answer are asked.
 
+use std::path::Path;
+
 use duckdb::types::Value;
 
 use crate::error::Error;
+use crate::lake_db;
 use crate::render::visible;
-use crate::run::{Answer, Lake, Request, Target};
+use crate::run::{Answer, Lake, OpenOptions, Request, Target};
 use crate::value::plain;
 
-/// Most traces that are asked one by one; a first answer should not take long.
+/// Most traces that are looked at.
 const TRACES_MAX: usize = 20;
 
 /// Something that stands out.
@@ -20,11 +23,10 @@ pub struct Finding {
     pub command: String,
 }
 
-/// A question that is asked for its first row.
+/// A question that is asked for its largest row.
 struct Probe {
     question: &'static str,
-    parameters: &'static [(&'static str, &'static str)],
-    /// Column by which one trace's first row is compared with another's: the largest wins.
+    /// Column that the rows are compared by.
     by: &'static str,
     /// Smallest value of that column worth telling.
     least: f64,
@@ -44,7 +46,6 @@ const FINDINGS_MAX: usize = 5;
 static PROBES: &[Probe] = &[
     Probe {
         question: "cpu_by_process",
-        parameters: &[],
         by: "cpu_s",
         least: 0.0,
         sentence: "most CPU time: {process} (pid {pid}) with {cpu_s} s",
@@ -52,7 +53,6 @@ static PROBES: &[Probe] = &[
     },
     Probe {
         question: "cpu_samples_by_process",
-        parameters: &[],
         by: "samples",
         least: 1.0,
         sentence: "most CPU samples: {process} (pid {pid}) with {samples}",
@@ -60,7 +60,6 @@ static PROBES: &[Probe] = &[
     },
     Probe {
         question: "event_census",
-        parameters: &[],
         by: "events",
         least: 1.0,
         sentence: "most frequent event: {provider} {name} with {events}",
@@ -68,8 +67,17 @@ static PROBES: &[Probe] = &[
     },
 ];
 
-/// What stands out in these traces.
-pub fn find(lake: &Lake, traces: &[String]) -> Result<Vec<Finding>, Error> {
+/// Which traces are looked at, of those that are new: a first answer should not take long.
+pub fn looked_at(traces: &[i64]) -> &[i64] {
+    &traces[..traces.len().min(TRACES_MAX)]
+}
+
+/// What stands out in these traces of a lake.
+pub fn find(root: &Path, traces: &[i64]) -> Result<Vec<Finding>, Error> {
+    // Views of the few alone answer at once, however many recordings the lake has.
+    let many = lake_db::recordings(root) > TRACES_MAX;
+    let options = OpenOptions { only: many.then(|| traces.to_vec()), ..OpenOptions::default() };
+    let lake = &Lake::open(root, &options)?;
     let mut out = detected(lake, traces)?;
     let mut answered: Vec<&str> = Vec::new();
     for probe in PROBES {
@@ -77,83 +85,73 @@ pub fn find(lake: &Lake, traces: &[String]) -> Result<Vec<Finding>, Error> {
         if !known || answered.contains(&probe.question) {
             continue;
         }
-        let mut best: Option<(f64, Finding)> = None;
-        for trace in traces.iter().take(TRACES_MAX) {
-            let Some((size, finding)) = first(lake, probe, trace)? else { continue };
+        let answer = rows_of(lake, probe.question, traces)?;
+        if !answer.rows.is_empty() {
             answered.extend(probe.instead_of);
-            if size >= probe.least && best.as_ref().is_none_or(|(other, _)| size > *other) {
-                best = Some((size, finding));
-            }
         }
-        out.extend(best.map(|(_, finding)| finding));
+        out.extend(largest(&answer, probe));
     }
     Ok(out)
 }
 
+/// The answer to a question, with the rows of these traces only.
+fn rows_of(lake: &Lake, question: &str, traces: &[i64]) -> Result<Answer, Error> {
+    let request = Request { name: question.into(), ..Request::default() };
+    let mut answer = Answer::default();
+    lake.ask(&request, Target::Sink(&mut answer))?;
+    if let Some(at) = answer.columns.iter().position(|c| c.name == "trace_id") {
+        answer.rows.retain(|row| matches!(row[at], Value::BigInt(id) if traces.contains(&id)));
+    }
+    Ok(answer)
+}
+
+/// The value of a column in a row.
+fn value<'a>(answer: &Answer, row: &'a [Value], name: &str) -> Option<&'a Value> {
+    answer.columns.iter().position(|c| c.name == name).map(|at| &row[at])
+}
+
 /// What the detectors found, the longest first.
-fn detected(lake: &Lake, traces: &[String]) -> Result<Vec<Finding>, Error> {
-    let mut found: Vec<(f64, Finding)> = Vec::new();
+fn detected(lake: &Lake, traces: &[i64]) -> Result<Vec<Finding>, Error> {
     if crate::catalog().question(DETECTORS).is_none() {
         return Ok(Vec::new());
     }
-    for trace in traces.iter().take(TRACES_MAX) {
-        let request = Request {
-            name: DETECTORS.into(),
-            trace: Some(trace.clone()),
-            limit: Some(FINDINGS_MAX as u64),
-            ..Request::default()
-        };
-        let mut answer = Answer::default();
-        lake.ask(&request, Target::Sink(&mut answer))?;
-        for row in &answer.rows {
-            let value = |name: &str| {
-                let at = answer.columns.iter().position(|c| c.name == name);
-                at.map(|at| &row[at]).filter(|v| !matches!(v, Value::Null))
-            };
-            let shown = |name: &str| value(name).map(|v| visible(&plain(v))).unwrap_or_default();
-            let seconds: f64 = shown("seconds").parse().unwrap_or(0.0);
-            let mut text = shown("question").replace('_', " ");
-            if value("subject").is_some() {
-                text += &format!(": {}", shown("subject"));
-            }
-            if value("tid").is_some() {
-                text += &format!(" (tid {})", shown("tid"));
-            }
-            if value("seconds").is_some() {
-                text += &format!(", {seconds:.3} s");
-            }
-            if value("ts_ns").is_some() {
-                text += &sentence(" from {ts_ns:s} s", value);
-            }
-            text += &format!(", {} (trace {})", shown("detail"), visible(trace));
-            let command =
-                format!("etwas report {} --trace \"{}\"", shown("question"), visible(trace));
-            found.push((seconds, Finding { text, command }));
+    let answer = rows_of(lake, DETECTORS, traces)?;
+    let finding = |row: &Vec<Value>| {
+        let value = |name: &str| value(&answer, row, name).filter(|v| !matches!(v, Value::Null));
+        let shown = |name: &str| value(name).map(|v| visible(&plain(v))).unwrap_or_default();
+        let mut text = shown("question").replace('_', " ");
+        if value("subject").is_some() {
+            text += &format!(": {}", shown("subject"));
         }
-    }
-    found.sort_by(|a, b| b.0.total_cmp(&a.0));
-    Ok(found.into_iter().take(FINDINGS_MAX).map(|(_, finding)| finding).collect())
+        if value("tid").is_some() {
+            text += &format!(" (tid {})", shown("tid"));
+        }
+        if value("seconds").is_some() {
+            text += &sentence(", {seconds} s", value);
+        }
+        if value("ts_ns").is_some() {
+            text += &sentence(" from {ts_ns:s} s", value);
+        }
+        text += &format!(", {} (trace {})", shown("detail"), shown("trace"));
+        let command = format!("etwas report {} --trace \"{}\"", shown("question"), shown("trace"));
+        Finding { text, command }
+    };
+    Ok(answer.rows.iter().take(FINDINGS_MAX).map(finding).collect())
 }
 
-/// The largest row of one trace, as a finding.
-fn first(lake: &Lake, probe: &Probe, trace: &str) -> Result<Option<(f64, Finding)>, Error> {
-    let parameters =
-        probe.parameters.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-    let request = Request {
-        name: probe.question.into(),
-        parameters,
-        trace: Some(trace.into()),
-        limit: Some(1),
-        fail_if: None,
+/// The row with the most of what a probe looks for, as a finding.
+fn largest(answer: &Answer, probe: &Probe) -> Option<Finding> {
+    let size = |row: &Vec<Value>| {
+        value(answer, row, probe.by).and_then(|v| plain(v).parse::<f64>().ok()).unwrap_or(0.0)
     };
-    let mut answer = Answer::default();
-    lake.ask(&request, Target::Sink(&mut answer))?;
-    let Some(row) = answer.rows.first() else { return Ok(None) };
-    let value = |name: &str| answer.columns.iter().position(|c| c.name == name).map(|at| &row[at]);
-    let size = value(probe.by).map_or(0.0, |v| plain(v).parse().unwrap_or(0.0));
-    let text = format!("{} (trace {})", sentence(probe.sentence, value), visible(trace));
-    let command = format!("etwas report {} --trace \"{}\"", probe.question, visible(trace));
-    Ok(Some((size, Finding { text, command })))
+    let row = answer.rows.iter().rev().max_by(|a, b| size(a).total_cmp(&size(b)))?;
+    if size(row) < probe.least {
+        return None;
+    }
+    let value = |name: &str| value(answer, row, name);
+    let trace = value("trace").map(|v| visible(&plain(v))).unwrap_or_default();
+    let text = format!("{} (trace {trace})", sentence(probe.sentence, value));
+    Some(Finding { text, command: format!("etwas report {} --trace \"{trace}\"", probe.question) })
 }
 
 /// A sentence with values in the place of `{column}`.

@@ -65,8 +65,13 @@ pub fn is_compact(root: &Path) -> bool {
 
 /// Whether at least one recording is published.
 pub fn has_recordings(root: &Path) -> bool {
-    let Ok(entries) = fs::read_dir(root) else { return false };
-    entries.flatten().any(|e| e.file_name().to_string_lossy().starts_with("trace_id="))
+    recordings(root) > 0
+}
+
+/// How many recordings are published.
+pub fn recordings(root: &Path) -> usize {
+    let entries = fs::read_dir(root).into_iter().flatten().flatten();
+    entries.filter(|e| e.file_name().to_string_lossy().starts_with("trace_id=")).count()
 }
 
 /// Brings `lake.duckdb` and `lake.sql` up to date where they are not: another version of etwas, a
@@ -87,9 +92,13 @@ pub fn refresh(root: &Path) -> Result<bool, Error> {
 }
 
 /// Creates every view and macro in the current catalog of `conn`, without files of its own: for
-/// lakes that cannot be written to.
-pub fn install(conn: &Connection, root: &Path) -> Result<(), Error> {
-    create_all(conn, &creations(catalog(), &Sources::absolute(&absolute(root)?))).map(|_| ())
+/// lakes that cannot be written to, and for a few recordings out of many.
+pub fn install(conn: &Connection, root: &Path, only: Option<&[i64]>) -> Result<(), Error> {
+    let mut sources = Sources::absolute(&absolute(root)?);
+    if let (Recordings::All, Some(ids)) = (&sources.recordings, only) {
+        sources.recordings = Recordings::Some(ids.to_vec());
+    }
+    create_all(conn, &creations(catalog(), &sources)).map(|_| ())
 }
 
 /// The folder with an absolute path, without the `\\?\` that Windows puts before it.
@@ -131,14 +140,26 @@ pub fn quote_name(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
+/// Which recordings a lake's views show, and how they lie.
+#[derive(Clone)]
+enum Recordings {
+    /// None; a pattern that matches no file is an error in DuckDB.
+    None,
+    /// All, each in its own folder.
+    All,
+    /// These, each in its own folder.
+    Some(Vec<i64>),
+    /// All, table by table.
+    Compact,
+}
+
 /// Where the views read.
+#[derive(Clone)]
 struct Sources {
     /// Prefix of every path: empty, or the lake's folder with a slash, escaped for patterns.
     prefix: String,
-    /// Whether recordings exist; a pattern that matches no file is an error in DuckDB.
-    recordings: bool,
-    /// Whether they lie table by table instead of each in its own folder.
-    compact: bool,
+    /// Which recordings there are.
+    recordings: Recordings,
     /// Whether symbol files exist.
     symbols: bool,
 }
@@ -148,30 +169,32 @@ impl Sources {
         let symbols = fs::read_dir(root.join("symbols")).is_ok_and(|entries| {
             entries.flatten().any(|e| e.path().extension().is_some_and(|x| x == "parquet"))
         });
-        Sources {
-            prefix: format!("{}/", escape_glob(&duckdb_path(root))),
-            recordings: has_recordings(root),
-            compact: is_compact(root),
-            symbols,
-        }
+        let recordings = match () {
+            () if is_compact(root) => Recordings::Compact,
+            () if has_recordings(root) => Recordings::All,
+            () => Recordings::None,
+        };
+        Sources { prefix: format!("{}/", escape_glob(&duckdb_path(root))), recordings, symbols }
     }
 
     fn relative(&self) -> Sources {
-        Sources { prefix: String::new(), ..*self }
+        Sources { prefix: String::new(), ..self.clone() }
     }
 
     /// The call that reads a table of the recordings. The recordings come first, so that DuckDB
     /// takes its guess of a table's size from one of them and not from the empty table.
     fn recordings(&self, table: &Table) -> String {
-        if self.compact {
-            let files = quote(&format!("{}{}/*.parquet", self.prefix, table.name));
-            return format!("read_parquet({files}, hive_partitioning = false)");
-        }
-        let mut files = Vec::new();
-        if self.recordings {
-            files.push(quote(&format!("{}trace_id=*/{}.parquet", self.prefix, table.name)));
-        }
-        files.push(quote(&format!("{}{EMPTY}/{}.parquet", self.prefix, table.name)));
+        let of = |folder: &str| quote(&format!("{}{folder}/{}.parquet", self.prefix, table.name));
+        let mut files: Vec<String> = match &self.recordings {
+            Recordings::None => Vec::new(),
+            Recordings::All => vec![of("trace_id=*")],
+            Recordings::Some(ids) => ids.iter().map(|id| of(&format!("trace_id={id}"))).collect(),
+            Recordings::Compact => {
+                let files = quote(&format!("{}{}/*.parquet", self.prefix, table.name));
+                return format!("read_parquet({files}, hive_partitioning = false)");
+            }
+        };
+        files.push(of(EMPTY));
         format!(
             "read_parquet([{}], hive_partitioning = true, hive_types = {{'trace_id': BIGINT}})",
             files.join(", ")

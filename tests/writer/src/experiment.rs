@@ -60,34 +60,64 @@ fn delay_ms(combination: u32, repeat: u32) -> u32 {
     if mixed % 12 == 0 { 1_500 + mixed % 7 * 250 } else { 0 }
 }
 
+/// One recording of the experiment.
+struct Run {
+    name: String,
+    build: u32,
+    hetero: u32,
+    thread: u32,
+    base: i8,
+    place: Placement,
+    delay_ms: u32,
+    /// Minutes after the first of them.
+    minute: u32,
+}
+
+/// Every recording, `repeats` for each combination.
+fn runs(repeats: u32) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    let mut combination = 0;
+    for (release, build) in [(Release::Win10, 19045), (Release::Win11, 22631)] {
+        for (hetero, thread) in (0..5).flat_map(|hetero| (0..6).map(move |thread| (hetero, thread)))
+        {
+            for (priority, base) in PRIORITIES {
+                for repeat in 1..=repeats {
+                    runs.push(Run {
+                        name: format!("{release:?}_H{hetero}_T{thread}_{priority}_r{repeat}"),
+                        build,
+                        hetero,
+                        thread,
+                        base,
+                        place: placement(release, hetero, thread, base),
+                        delay_ms: delay_ms(combination, repeat),
+                        minute: combination * repeats + repeat,
+                    });
+                }
+                combination += 1;
+            }
+        }
+    }
+    runs
+}
+
+/// Names of the recordings in which every thread has a CPU, but the last ones get theirs late.
+pub fn late_runs(repeats: u32) -> Vec<String> {
+    let late = |run: &Run| run.delay_ms > 0 && matches!(run.place, Placement::Apart(_));
+    runs(repeats).into_iter().filter(late).map(|run| run.name).collect()
+}
+
 /// Calls `each` with every file of the experiment, `repeats` for each combination.
 pub fn experiment(
     repeats: u32,
     mut each: impl FnMut(&OutFile) -> Result<(), String>,
 ) -> Result<(), String> {
-    let mut combination = 0;
-    for (release, name, build) in
-        [(Release::Win10, "Win10", 19045), (Release::Win11, "Win11", 22631)]
-    {
-        for hetero in 0..5 {
-            for thread in 0..6 {
-                for (priority, base) in PRIORITIES {
-                    for repeat in 1..=repeats {
-                        let name = format!("{name}_H{hetero}_T{thread}_{priority}_r{repeat}");
-                        let minute = combination * repeats + repeat;
-                        let mut text = machine(&name, build, minute);
-                        settings(&mut text, hetero, thread);
-                        let place = placement(release, hetero, thread, base);
-                        load(&mut text, place, base, delay_ms(combination, repeat));
-                        let scenario =
-                            Scenario::parse(&text).map_err(|e: Error| format!("{name}: {e}"))?;
-                        for file in scenario.write(&Variant::default()) {
-                            each(&file)?;
-                        }
-                    }
-                    combination += 1;
-                }
-            }
+    for run in runs(repeats) {
+        let mut text = machine(&run.name, run.build, run.minute);
+        settings(&mut text, run.hetero, run.thread);
+        load(&mut text, run.place, run.base, run.delay_ms);
+        let scenario = Scenario::parse(&text).map_err(|e: Error| format!("{}: {e}", run.name))?;
+        for file in scenario.write(&Variant::default()) {
+            each(&file)?;
         }
     }
     Ok(())
@@ -183,8 +213,7 @@ mod tests {
     fn the_worst_is_one_cpu_and_some_starts_are_slow() {
         assert_eq!(placement(Release::Win10, 4, 1, 8), Placement::Crowded(0, 1));
         assert_eq!(placement(Release::Win11, 4, 1, 8), Placement::Apart(10));
-        let slow = (0..180).flat_map(|c| (1..=3).map(move |r| delay_ms(c, r)));
-        let slow = slow.filter(|delay| *delay > 0).count();
-        assert!((10..=100).contains(&slow), "{slow}");
+        let late = late_runs(3).len();
+        assert!((10..=100).contains(&late), "{late}");
     }
 }

@@ -28,7 +28,7 @@ mod xpress;
 
 use std::fmt;
 
-pub use experiment::experiment;
+pub use experiment::{experiment, late_runs};
 pub use scenario::{OutFile, Scenario, Symbol, Variant};
 pub use truth::{Query, Truth};
 
