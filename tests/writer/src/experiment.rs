@@ -57,7 +57,7 @@ fn placement(release: Release, hetero: u32, thread: u32, base: i8) -> Placement 
 /// Milliseconds until the last threads of a run get their CPUs: seldom, and without any visible reason.
 fn delay_ms(combination: u32, repeat: u32) -> u32 {
     let mixed = (combination * 7 + repeat * 13 + 5).wrapping_mul(2_654_435_761) >> 16;
-    if mixed % 12 == 0 { 1_500 + mixed % 7 * 250 } else { 0 }
+    if mixed.is_multiple_of(12) { 1_500 + mixed % 7 * 250 } else { 0 }
 }
 
 /// One recording of the experiment.
