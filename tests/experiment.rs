@@ -125,6 +125,32 @@ fn the_experiment_tells_which_policy_is_to_blame() {
             measure := 'p_cpu_s', process := 'LoadStress.exe') WHERE column_value = 'Win10' ORDER BY ALL"),
         ["0,Win10,54,80.0", "1,Win10,54,80.0", "2,Win10,54,0.0", "3,Win10,54,110.0", "4,Win10,54,40.0"]
     );
+    // Low priorities go to E cores under policy 4, not under policy 3.
+    let by_priority = |hetero: u32| {
+        lines(
+            &lake,
+            &format!(
+                "SELECT column_value, traces, round(median), round(greatest) FROM experiment_matrix('hetero',
+            'priority', measure := 'p_cpu_s', process := 'LoadStress.exe', trace := 'Win11*')
+            WHERE row_value = '{hetero}' ORDER BY ALL"
+            ),
+        )
+    };
+    assert_eq!(
+        by_priority(4),
+        ["AboveNormal,18,100.0,100.0", "BelowNormal,18,40.0,40.0", "Normal,18,100.0,100.0"]
+    );
+    assert_eq!(
+        by_priority(3),
+        ["AboveNormal,18,110.0,110.0", "BelowNormal,18,110.0,110.0", "Normal,18,110.0,110.0"]
+    );
+    // Every setting is told twice in each recording and is one row, the same as the file's name says.
+    assert_eq!(
+        lines(&lake, "SELECT p.alias, count(*), count(*) FILTER (p.value = CAST(tag(p.trace_id,
+            CASE p.alias WHEN 'HETEROPOLICY' THEN 'hetero' ELSE 'thread' END) AS DOUBLE))
+            FROM power_setting p WHERE p.alias IN ('HETEROPOLICY', 'SCHEDPOLICY') GROUP BY 1 ORDER BY 1"),
+        ["HETEROPOLICY,540,540", "SCHEDPOLICY,540,540"]
+    );
     let call = load.replace('\'', "''");
     let first = lines(
         &lake,
@@ -134,6 +160,22 @@ fn the_experiment_tells_which_policy_is_to_blame() {
         ),
     );
     assert_eq!(first, ["hetero,2,108,108", "power:HETEROPOLICY,Use policy 2,108,108"]);
+    // Of the rest on Windows 11 it is the thread policy.
+    let first = lines(
+        &lake,
+        &format!(
+            "SELECT factor, level, traces, with_finding FROM prevalence(question := '{call}', trace := 'Win11*',
+        finding := 'f.missing_cpu_s > 5 AND NOT contains(f.trace, ''_H2_'')') LIMIT 2"
+        ),
+    );
+    // The short-running threads of these recordings have the same policy.
+    assert_eq!(
+        first,
+        [
+            "power:SCHEDPOLICY,Efficient processors,45,36",
+            "power:SHORTSCHEDPOLICY,Efficient processors,45,36"
+        ]
+    );
 }
 
 /// Settings of Windows 11 in three profiles: alias, GUID, values.
@@ -150,6 +192,22 @@ const PROFILES: &[(&str, &str, [u32; 3])] = &[
     ("PERFBOOSTMODE", "be337238-0d82-4146-a960-4f3749d470c7", [2, 2, 2]),
 ];
 
+/// More of them, whose values are not plain numbers: packed thresholds, a scheme, and a GUID that nobody knows.
+const OTHERS: &[(&str, [&str; 3])] = &[
+    ("b000397d-9b0b-483d-98c9-692a6060cfc0", ["hex:3c3c3c3c", "hex:3c3c3c3c", "hex:5a50463c"]),
+    (
+        "31f9f286-5084-42fe-b720-2b0264993763",
+        [
+            "381b4222-f694-41f0-9685-ff5bb260df2e",
+            "8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c",
+            "a1841308-3541-4fab-bc81-f71556f20b4a",
+        ],
+    ),
+    ("01234567-89ab-cdef-0123-456789abcdef", ["7", "8", "7"]),
+    // The same in all three.
+    ("b000397d-9b0b-483d-98c9-692a6060cfbf", ["hex:1e1e1e1e"; 3]),
+];
+
 #[test]
 fn three_power_profiles_differ_where_they_differ() {
     let folder = tempfile::tempdir().unwrap();
@@ -161,6 +219,9 @@ fn three_power_profiles_differ_where_they_differ() {
             text += &format!("100ms power-setting {guid} {}\n", values[at]);
             text += &format!("900ms power-setting {guid} {}\n", values[at]);
         }
+        for (guid, values) in OTHERS {
+            text += &format!("100ms power-setting {guid} {}\n", values[at]);
+        }
         for file in Scenario::parse(&text).unwrap().write(&Variant::default()) {
             fs::write(traces.join(file.name), file.bytes).unwrap();
         }
@@ -168,12 +229,15 @@ fn three_power_profiles_differ_where_they_differ() {
     ingest(&traces, &root);
     let found = lines(
         &open(&root),
-        "SELECT alias, string_agg(value_text || ' ' || status, ' | ' ORDER BY trace)
-        FROM power_diff() GROUP BY alias ORDER BY alias",
+        "SELECT coalesce(alias, setting), string_agg(value_text || ' ' || status, ' | ' ORDER BY trace)
+        FROM power_diff() GROUP BY ALL ORDER BY ALL",
     );
     assert_eq!(
         found,
         [
+            "01234567-89ab-cdef-0123-456789abcdef,7 same | 8 changed | 7 same",
+            "Active power scheme,Balanced same | High performance changed | Power saver changed",
+            "HETEROINCREASETHRESHOLD1,60,60,60,60 % same | 60,60,60,60 % same | 90,80,70,60 % changed",
             "HETEROPOLICY,Use policy 0 same | Use policy 0 same | Use policy 4 changed",
             "PERFBOOSTPOL,60 % same | 100 % changed | 0 % changed",
             "PERFDECPOL,Ideal same | Single changed | Rocket changed",
@@ -182,6 +246,45 @@ fn three_power_profiles_differ_where_they_differ() {
             "PROCTHROTTLEMAX1,100 % same | 100 % same | 75 % changed",
             "PROCTHROTTLEMIN,5 % same | 100 % changed | 5 % same",
             "SCHEDPOLICY,Automatic same | Prefer performant processors changed | Automatic same",
+        ]
+    );
+}
+
+/// Tags from four places: a table and `NAME.json` beside the traces, the name, and the command line, which holds most.
+#[test]
+fn tags_come_from_names_and_from_what_lies_beside() {
+    let folder = tempfile::tempdir().unwrap();
+    let (traces, root) = (folder.path().join("traces"), folder.path().join("lake"));
+    for name in ["Win10_H1_T1_Normal_r1", "Win11_H2_T1_Normal_r1"] {
+        let text = format!("scenario {name}\nmachine cpus=1 length=1s\n1ms mark {name}\n");
+        fs::create_dir_all(&traces).unwrap();
+        for file in Scenario::parse(&text).unwrap().write(&Variant::default()) {
+            fs::write(traces.join(file.name), file.bytes).unwrap();
+        }
+    }
+    let table = "file,hetero,bench,room,lab\nWin10_H1_T1_Normal_r1.etl,9,b1,r1,table\n\
+                 Win11_H2_T1_Normal_r1.etl,9,b2,,table\nelsewhere/Win10_H1_T1_Normal_r1.etl,9,b9,r9,x\n";
+    fs::write(traces.join("runs.csv"), table).unwrap();
+    fs::write(traces.join("other.csv"), "x,y\n1,2\n").unwrap();
+    let object = r#"{"bench": "own", "thread": "9", "count": 3, "lab": "object"}"#;
+    fs::write(traces.join("Win10_H1_T1_Normal_r1.json"), object).unwrap();
+    let options = IngestOptions {
+        input: InputArgs { inputs: vec![traces.into()], ..InputArgs::default() },
+        lake: root.clone(),
+        name_pattern: Some(NAMES.parse().expect("a pattern")),
+        tags: vec![("lab".into(), "north".into()), ("repeat".into(), "told".into())],
+        ..IngestOptions::default()
+    };
+    assert!(!etwas_ingest::run(&options, &()).unwrap().is_trouble());
+    assert_eq!(
+        lines(
+            &open(&root),
+            "SELECT array_to_string(list_transform(map_keys(t.tags), lambda k: k || '=' || t.tags[k]), ' ')
+            FROM trace t ORDER BY t.name"
+        ),
+        [
+            "bench=own count=3 hetero=1 lab=north os=Win10 priority=Normal repeat=told room=r1 thread=1",
+            "bench=b2 hetero=2 lab=north os=Win11 priority=Normal repeat=told thread=1",
         ]
     );
 }

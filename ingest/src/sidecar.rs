@@ -25,10 +25,14 @@ pub type Tags = BTreeMap<String, String>;
 /// One table: per row the trace it is for, as written, and its tags.
 type Rows = Vec<(String, Tags)>;
 
+/// The rows of a folder's tables, by the last part of their key without `.etl`. Rows of one name stay in order:
+/// later ones hold. Without this index every recording would look at the row of every other.
+type Index = HashMap<String, Rows>;
+
 /// Everything that was found beside the recordings.
 #[derive(Debug, Default)]
 pub struct Sidecars {
-    folders: HashMap<PathBuf, Rows>,
+    folders: HashMap<PathBuf, Index>,
     /// One line for each sidecar that is not understood.
     pub warnings: Vec<String>,
 }
@@ -46,10 +50,10 @@ impl Sidecars {
         found
     }
 
-    fn tables_in(&mut self, folder: &Path) -> Rows {
+    fn tables_in(&mut self, folder: &Path) -> Index {
         // An empty parent is the current folder.
         let listed = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        let Ok(entries) = fs::read_dir(listed) else { return Rows::new() };
+        let Ok(entries) = fs::read_dir(listed) else { return Index::new() };
         let is_csv =
             |path: &PathBuf| path.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"));
         let mut paths: Vec<PathBuf> =
@@ -62,10 +66,14 @@ impl Sidecars {
             ));
             paths.truncate(TABLES_MAX);
         }
-        let mut rows = Rows::new();
+        let mut index = Index::new();
         for path in paths {
             match text_of(&path).and_then(|text| table(&text)) {
-                Ok(Some(more)) => rows.extend(more),
+                Ok(Some(rows)) => {
+                    for (key, tags) in rows {
+                        index.entry(last_part(&key).to_owned()).or_default().push((key, tags));
+                    }
+                }
                 // Other tables may lie there, too; this name is meant for us.
                 Ok(None) if path.file_name().is_some_and(|name| name == "tags.csv") => {
                     let what = "no column is called name, file or path";
@@ -75,7 +83,7 @@ impl Sidecars {
                 Err(message) => self.warnings.push(format!("{}: {message}", path.display())),
             }
         }
-        rows
+        index
     }
 
     /// The tags of a recording; its own `NAME.json` goes before tables. A bad one is a warning.
@@ -84,10 +92,12 @@ impl Sidecars {
         let Some(file) = recording.file() else { return (tags, None) };
         let folder = file.parent().unwrap_or(Path::new(""));
         let name = recording.inputs.first().map_or("", |input| input.name());
-        for (key, row) in self.folders.get(folder).into_iter().flatten() {
-            if is_for(key, recording, name) {
-                tags.extend(row.iter().map(|(k, v)| (k.clone(), v.clone())));
-            }
+        let index = self.folders.get(folder);
+        let rows = |part: &str| index.and_then(|index| index.get(part)).into_iter().flatten();
+        let by_name = rows(last_part(&recording.name)).filter(|(key, _)| *key == recording.name);
+        let by_file = rows(last_part(name)).filter(|(key, _)| is_for(key, recording.path()));
+        for (_, row) in by_name.chain(by_file) {
+            tags.extend(row.iter().map(|(k, v)| (k.clone(), v.clone())));
         }
         let path = folder.join(format!("{}.json", stem(name)));
         if !path.is_file() {
@@ -112,13 +122,19 @@ fn stem(name: &str) -> &str {
     }
 }
 
-/// Whether a row is for a recording: its name, its file name, or the end of its path.
-fn is_for(key: &str, recording: &Recording, name: &str) -> bool {
-    let key = key.replace('\\', "/");
+/// The last part of a path, however it is written, without `.etl`.
+fn last_part(path: &str) -> &str {
+    stem(path.rsplit(['/', '\\']).next().unwrap_or(path))
+}
+
+/// Whether a row whose last part fits is for the recording at this path: a bare file name is for the file beside
+/// it, one with folders must be how the path ends.
+fn is_for(key: &str, path: &str) -> bool {
+    let (path, key) = (path.replace('\\', "/"), key.replace('\\', "/"));
+    let key = key.trim_start_matches("./");
     if !key.contains('/') {
-        return stem(&key) == stem(name) || key == recording.name;
+        return true;
     }
-    let (path, key) = (recording.path().replace('\\', "/"), key.trim_start_matches("./"));
     let rest = stem(&path).strip_suffix(stem(key));
     rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('/') || key.starts_with('/'))
 }
@@ -221,6 +237,17 @@ mod tests {
         assert!(table("x,y\n1,2\n").unwrap().is_none());
         assert!(table("name,y\n1\n").is_err());
         assert!(table("name,y\n\"1,2\n").is_err());
+    }
+
+    #[test]
+    fn rows_are_for_a_file_name_or_the_end_of_a_path() {
+        assert_eq!(last_part("runs\\one.ETL"), "one");
+        assert_eq!(last_part("one"), "one");
+        assert!(is_for("one.etl", "/x/runs/one.etl"));
+        assert!(is_for("./runs/one", "/x/runs/one.etl"));
+        assert!(is_for("C:\\runs\\one.etl", "C:\\runs\\one.etl"));
+        assert!(!is_for("uns/one.etl", "/x/runs/one.etl"));
+        assert!(!is_for("other/one.etl", "/x/runs/one.etl"));
     }
 
     #[test]

@@ -97,7 +97,9 @@ SELECT
     e.efficiency_class,                   -- Efficiency class that it is for; NULL: for all.
     e.trace,                              -- Name of the trace.
     e.last.value AS value,                -- Its last value; NULL: none, or no number.
-    coalesce(e.last.text, CAST(e.last.value AS VARCHAR), e.last.raw) AS value_text, -- Readable.
+    coalesce(
+        e.last.text, regexp_replace(CAST(e.last.value AS VARCHAR), '\.0$', ''), e.last.raw
+    ) AS value_text,                      -- Readable.
     CASE
         WHEN NOT e.stated THEN 'removed'
         WHEN NOT e.base_stated THEN 'new'

@@ -8,6 +8,8 @@ use crate::domain::Name;
 pub enum Values {
     /// A number, with its unit.
     Number(Option<&'static str>),
+    /// A number with its unit, of which 0 means that there is no limit.
+    Limit(Option<&'static str>),
     /// One of a set of choices.
     Names(&'static [Name]),
     /// Four numbers of one byte each, with their unit.
@@ -16,7 +18,7 @@ pub enum Values {
     Scheme,
 }
 
-use Values::{Names, Number, Packed};
+use Values::{Limit, Names, Number, Packed};
 
 /// A setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +39,7 @@ impl Setting {
     /// Unit of the value.
     pub fn unit(&self) -> Option<&'static str> {
         match self.values {
-            Number(unit) => unit,
+            Number(unit) | Limit(unit) => unit,
             Packed(unit) => Some(unit),
             Names(_) | Values::Scheme => None,
         }
@@ -341,14 +343,14 @@ pub static SETTINGS: &[Setting] = &[
         "PROCFREQMAX",
         "Maximum processor frequency",
         Some(0),
-        Number(Some("MHz")),
+        Limit(Some("MHz")),
     ),
     of(
         "75b0ae3f-bce0-45a7-8c89-c9611c25e101",
         "PROCFREQMAX1",
         "Maximum processor frequency for efficiency class 1",
         Some(1),
-        Number(Some("MHz")),
+        Limit(Some("MHz")),
     ),
     of(
         "7b224883-b3cc-4d79-819f-8374152cbe7c",
@@ -460,7 +462,7 @@ pub static SETTINGS: &[Setting] = &[
         "IDLESTATEMAX",
         "Processor idle state maximum",
         None,
-        Number(None),
+        Limit(None),
     ),
     of(
         "b000397d-9b0b-483d-98c9-692a6060cfbf",
@@ -702,7 +704,8 @@ pub fn value_text(setting: &Setting, data: &[u8]) -> Option<String> {
             let value = i64::try_from(number(data)?).ok()?;
             name_of(list, value).map(str::to_owned)
         }
-        Number(unit) => {
+        Limit(_) if number(data)? == 0 => Some("No limit".to_owned()),
+        Number(unit) | Limit(unit) => {
             let value = number(data)?;
             Some(unit.map_or_else(|| value.to_string(), |unit| format!("{value} {unit}")))
         }
@@ -750,6 +753,8 @@ mod tests {
             Some("60,50,40,30 %")
         );
         assert_eq!(text("PERFEPP", &[1, 2, 3]), None);
+        assert_eq!(text("PROCFREQMAX1", &word(0)).as_deref(), Some("No limit"));
+        assert_eq!(text("PROCFREQMAX1", &word(2400)).as_deref(), Some("2400 MHz"));
         assert_eq!(scheme("381b4222-f694-41f0-9685-ff5bb260df2e"), Some("Balanced"));
     }
 }

@@ -159,6 +159,10 @@ impl Router<'_> {
         {
             return Ok(Fate::Stored("power_event"));
         }
+        if let Change::Source(ac, true) = change {
+            // A rundown that comes later tells it again.
+            self.power.is_new_state("source", &ac.to_string());
+        }
         let row = match change {
             Change::Scheme(from, to, process, pid) => {
                 let process = process.text(&mut self.repairs);

@@ -71,8 +71,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         return check(arguments);
     }
     if let Some(folder) = &arguments.experiment {
-        etwas_writer::experiment(arguments.repeats, |file| save(folder, file))?;
-        return Ok(true);
+        return experiment(folder, arguments.repeats);
     }
     let out = arguments.out.as_deref().ok_or("--out is missing")?;
     if arguments.scenarios.is_empty() {
@@ -99,12 +98,28 @@ fn read(path: &Path) -> Result<Scenario, String> {
 }
 
 fn save(folder: &Path, file: &OutFile) -> Result<(), String> {
+    let target = put(folder, file)?;
+    println!("{} {}", target.display(), file.bytes.len());
+    Ok(())
+}
+
+fn put(folder: &Path, file: &OutFile) -> Result<PathBuf, String> {
     let target = folder.join(&file.name);
     let fail = |e: std::io::Error| format!("{}: {e}", target.display());
     fs::create_dir_all(target.parent().unwrap_or(folder)).map_err(fail)?;
     fs::write(&target, &file.bytes).map_err(fail)?;
-    println!("{} {}", target.display(), file.bytes.len());
-    Ok(())
+    Ok(target)
+}
+
+/// Writes the experiment over power policies; its hundreds of files are told in one line.
+fn experiment(folder: &Path, repeats: u32) -> Result<bool, String> {
+    let (mut files, mut bytes) = (0, 0);
+    etwas_writer::experiment(repeats, |file| {
+        (files, bytes) = (files + 1, bytes + file.bytes.len());
+        put(folder, file).map(drop)
+    })?;
+    println!("{}: {files} files, {bytes} bytes", folder.display());
+    Ok(true)
 }
 
 /// Compares every committed trace with what its scenario gives today.

@@ -29,6 +29,7 @@ impl Lower {
                 body.guid(guid_word(reader)?);
                 of(SERVICE, 2)
             }
+            "scheme-change" => scheme_change(&mut body, reader)?,
             "effective-overlay" => {
                 body.guid(guid_word(reader)?);
                 of(SERVICE, 52)
@@ -119,6 +120,14 @@ fn guid_word(reader: &Reader<'_>) -> Result<Guid, String> {
 
 fn need_guid(reader: &Reader<'_>, key: &str) -> Result<Guid, String> {
     reader.guid(key)?.ok_or_else(|| format!("it needs {key}="))
+}
+
+/// `scheme-change OLD NEW [process=PATH] [by=PID]`
+fn scheme_change(body: &mut Body, reader: &Reader<'_>) -> Result<EventKind, String> {
+    let (old, new) = (guid_word(reader)?, guid_word(reader)?);
+    body.z16(reader.text("process").unwrap_or_default());
+    body.u32(reader.or32("by", 4)?).guid(old).guid(new);
+    Ok(of(SERVICE, 12))
 }
 
 /// A setting's value: a number of 32 bits, a GUID, or `hex:` bytes.
