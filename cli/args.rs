@@ -30,6 +30,8 @@ pub enum Command {
     Compare(Compare),
     /// Run SQL on the lake, read-only
     Sql(Sql),
+    /// Write a report to look at: one HTML file that opens anywhere, offline
+    Html(Html),
     /// Open a DuckDB shell on the lake
     Shell(Shell),
     /// Take traces out of the lake
@@ -181,6 +183,21 @@ pub struct Sql {
     pub lake: Lake,
     #[command(flatten)]
     pub output: Output,
+}
+
+#[derive(clap::Args)]
+pub struct Html {
+    #[command(flatten)]
+    pub lake: Lake,
+    /// The file
+    #[arg(long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Only traces whose name matches
+    #[arg(long, value_name = "GLOB")]
+    pub trace: Option<String>,
+    /// Also show the answers to these questions, as tables
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub questions: Vec<String>,
 }
 
 #[derive(clap::Args)]

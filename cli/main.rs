@@ -8,6 +8,7 @@ mod args;
 mod compact;
 mod compare;
 mod explain;
+mod html;
 mod info;
 mod ingest;
 mod output;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Report(args) => report::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Sql(args) => report::sql(&args),
+        Command::Html(args) => html::run(&args),
         Command::Shell(args) => shell::run(&args),
         Command::Remove(args) => remove::run(&args),
         Command::Compact(args) => compact::run(&args),
