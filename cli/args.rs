@@ -32,6 +32,8 @@ pub enum Command {
     Sql(Sql),
     /// Write a report to look at: one HTML file that opens anywhere, offline
     Html(Html),
+    /// Write a window of a trace for another viewer: perfetto, speedscope, folded or flamegraph
+    Export(Box<Export>),
     /// Open a DuckDB shell on the lake
     Shell(Shell),
     /// Take traces out of the lake
@@ -124,6 +126,9 @@ pub struct Output {
     /// At most this many rows
     #[arg(long, value_name = "N")]
     pub limit: Option<u64>,
+    /// No bars beside shares in a table on a terminal
+    #[arg(long)]
+    pub plain: bool,
 }
 
 #[derive(clap::Args)]
@@ -198,6 +203,36 @@ pub struct Html {
     /// Also show the answers to these questions, as tables
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub questions: Vec<String>,
+}
+
+#[derive(clap::Args)]
+pub struct Export {
+    /// perfetto (timeline), speedscope, folded or flamegraph (stacks)
+    #[arg(value_name = "KIND")]
+    pub kind: etwas_pictures::export::Kind,
+    #[command(flatten)]
+    pub lake: Lake,
+    /// The trace; needed where the lake has several
+    #[arg(long, value_name = "GLOB")]
+    pub trace: Option<String>,
+    /// Only stacks of processes with such an image name
+    #[arg(long, value_name = "GLOB")]
+    pub process: Option<String>,
+    /// Start, in seconds since the trace start
+    #[arg(long, value_name = "S")]
+    pub from: Option<f64>,
+    /// End, in seconds since the trace start
+    #[arg(long, value_name = "S")]
+    pub to: Option<f64>,
+    /// Take the window of the worst finding of this question, as `etwas report findings` names it
+    #[arg(long, value_name = "QUESTION")]
+    pub finding: Option<String>,
+    /// What folded stacks and flame graphs show: cpu (samples) or waits
+    #[arg(long, value_name = "KIND", default_value = "cpu")]
+    pub stacks: etwas_pictures::export::Stacks,
+    /// Write into this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]

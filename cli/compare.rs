@@ -28,9 +28,12 @@ pub fn run(args: &Compare) -> Result<u8, Failure> {
         limit: args.output.limit,
         fail_if: args.fail_if.clone(),
     };
-    let done = output::deliver(args.output.format, args.output.output.as_deref(), |target| {
-        lake.compare(&wanted, target)
-    })?;
+    let done = output::deliver(
+        args.output.format,
+        args.output.output.as_deref(),
+        args.output.plain,
+        |target| lake.compare(&wanted, target),
+    )?;
     tell(&args.question, &done);
     if done.failed > 0 {
         note(&format!("{} rows meet the condition", done.failed));

@@ -8,6 +8,7 @@ mod args;
 mod compact;
 mod compare;
 mod explain;
+mod export;
 mod html;
 mod info;
 mod ingest;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Sql(args) => report::sql(&args),
         Command::Html(args) => html::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Shell(args) => shell::run(&args),
         Command::Remove(args) => remove::run(&args),
         Command::Compact(args) => compact::run(&args),

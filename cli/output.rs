@@ -69,6 +69,7 @@ pub fn open(root: &Path, output: Option<&Path>) -> Result<Lake, Failure> {
 pub fn deliver<T>(
     format: Format,
     output: Option<&Path>,
+    plain: bool,
     ask: impl FnOnce(Target<'_>) -> Result<T, Error>,
 ) -> Result<T, Failure> {
     if format == Format::Parquet {
@@ -84,7 +85,8 @@ pub fn deliver<T>(
         }
     };
     let width = if output.is_none() { terminal_width() } else { None };
-    let mut renderer = Renderer::new(&mut out, format, width);
+    let bars = width.is_some() && !plain;
+    let mut renderer = Renderer::new(&mut out, format, width).with_bars(bars);
     let result = ask(Target::Sink(&mut renderer))?;
     let left_out = renderer.finish()?;
     if left_out > 0 {

@@ -31,13 +31,16 @@ pub fn run(args: &Report) -> Result<u8, Failure> {
         limit: args.output.limit,
         fail_if: args.fail_if.clone(),
     };
-    let outcome =
-        output::deliver(args.output.format, args.output.output.as_deref(), |target| {
-            match (Pivot::of(question).filter(|_| args.output.format.is_for_people()), target) {
-                (Some(pivot), Target::Sink(sink)) => turned(&lake, request, pivot, sink),
-                (_, target) => lake.ask(&request, target),
-            }
-        })?;
+    let outcome = output::deliver(
+        args.output.format,
+        args.output.output.as_deref(),
+        args.output.plain,
+        |target| match (Pivot::of(question).filter(|_| args.output.format.is_for_people()), target)
+        {
+            (Some(pivot), Target::Sink(sink)) => turned(&lake, request, pivot, sink),
+            (_, target) => lake.ask(&request, target),
+        },
+    )?;
     tell(name, &outcome);
     let gate = args.fail_if.is_some();
     let failed = gate && (outcome.failed > 0 || outcome.not_answerable());
@@ -121,8 +124,11 @@ pub fn sql(args: &Sql) -> Result<u8, Failure> {
         (None, None) => String::new(),
     };
     let lake = output::open(&args.lake.lake, args.output.output.as_deref())?;
-    output::deliver(args.output.format, args.output.output.as_deref(), |target| {
-        lake.sql(&text, args.output.limit, target)
-    })?;
+    output::deliver(
+        args.output.format,
+        args.output.output.as_deref(),
+        args.output.plain,
+        |target| lake.sql(&text, args.output.limit, target),
+    )?;
     Ok(OK)
 }

@@ -63,7 +63,7 @@ fn prompt(lake: &Lake) -> Result<u8, Failure> {
             continue;
         }
         for statement in split(&pending) {
-            match output::deliver(Format::Table, None, |target: Target<'_>| {
+            match output::deliver(Format::Table, None, false, |target: Target<'_>| {
                 lake.sql(statement, None, target)
             }) {
                 Ok(_) => {}

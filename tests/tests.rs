@@ -3,5 +3,6 @@
 mod command;
 mod compact;
 mod experiment;
+mod pictures;
 mod recordings;
 mod scenarios;

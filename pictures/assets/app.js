@@ -229,7 +229,7 @@ function lanesFigure(f) {
   const lanes = [];
   for (const [head, list] of f.threads) {
     const lane = { label: `${known(head[0]) ? head[0] : "?"} ${head[2]}`, kind: "thread", items: [] };
-    for (let i = 0; i < list.length; i += 6) lane.items.push({ a: list[i], b: list[i] + list[i + 1], state: list[i + 2], cpu: list[i + 3], priority: list[i + 4], rank: list[i + 5], name: head[0], tid: head[2] });
+    for (let i = 0; i < list.length; i += 8) lane.items.push({ a: list[i], b: list[i] + list[i + 1], state: list[i + 2], cpu: list[i + 3], priority: list[i + 4], rank: list[i + 5], packed: list[i + 6], busy: list[i + 7], name: head[0], tid: head[2] });
     lanes.push(lane);
   }
   const types = new Map(f.types), ran = new Map(f.cpus);
@@ -237,11 +237,11 @@ function lanesFigure(f) {
   for (let cpu = 0; cpu < count; cpu++) {
     const list = ran.get(cpu) || [], type = types.get(cpu);
     const lane = { label: `CPU ${cpu}${type ? ` (${type})` : ""}`, kind: "cpu", items: [] };
-    for (let i = 0; i < list.length; i += 6) lane.items.push({ a: list[i], b: list[i] + list[i + 1], state: "running", cpu, name: f.names[list[i + 2]], tid: list[i + 3], priority: list[i + 4], rank: list[i + 5] });
+    for (let i = 0; i < list.length; i += 8) lane.items.push({ a: list[i], b: list[i] + list[i + 1], state: "running", cpu, name: f.names[list[i + 2]], tid: list[i + 3], priority: list[i + 4], rank: list[i + 5], packed: list[i + 6], busy: list[i + 7] });
     lanes.push(lane);
   }
   const places = new Map();
-  for (const lane of lanes) for (const i of lane.items) if (i.state === "running") places.set(i.name, (places.get(i.name) || 0) + i.b - i.a);
+  for (const lane of lanes) for (const i of lane.items) if (i.state === "running") places.set(i.name, (places.get(i.name) || 0) + i.busy);
   const ranking = [...places.entries()].sort((x, y) => y[1] - x[1]).map((e) => e[0]);
   const place = new Map(ranking.map((n, i) => [n, i]));
   const full = [0, f.to_ns - f.from_ns];
@@ -282,9 +282,18 @@ function lanesFigure(f) {
     for (const lane of lanes) {
       c.fillStyle = css("--soft");
       if (lane.h >= 11 || lanes.indexOf(lane) % 4 === 0) fitText(c, lane.label, 2, lane.y + lane.h / 2 + .5, L - 8);
-      const waiting = [], rest = [];
-      for (const i of lane.items) if (i.b > view[0] && i.a < view[1]) (i.state === "waiting" ? waiting : rest).push(i);
-      for (const i of waiting.concat(rest)) {
+      const waiting = [], others = [], packed = [], filled = new Map();
+      for (const i of lane.items) if (i.b > view[0] - f.slot_ns && i.a < view[1] + f.slot_ns) (i.packed ? packed : i.state === "waiting" ? waiting : others).push(i);
+      // What was added up by slot fills its slot as high as it filled the time of the slot.
+      for (const i of packed) {
+        const slot = Math.floor(i.a / f.slot_ns), a = Math.max(L, X(slot * f.slot_ns)), b = Math.min(w - 6, X((slot + 1) * f.slot_ns));
+        const below = filled.get(slot) || 0, part = Math.min(1 - below, i.busy / f.slot_ns);
+        filled.set(slot, below + part);
+        if (b <= a || part <= 0) continue;
+        c.fillStyle = tint(i);
+        c.fillRect(a, lane.y + lane.h * (1 - below - part), b - a + .3, lane.h * part);
+      }
+      for (const i of waiting.concat(others)) {
         const a = Math.max(L, X(i.a)), b = Math.min(w - 6, X(i.b));
         c.fillStyle = tint(i);
         const thin = i.state === "waiting" ? lane.h / 3 : 0;
@@ -313,17 +322,24 @@ function lanesFigure(f) {
   function under(x, y) {
     const lane = lanes.find((l) => y >= l.y && y < l.y + l.h + 2);
     if (!lane || x < left()) return null;
-    const t = time(x), near = (view[1] - view[0]) / canvas.clientWidth * 2;
-    let best = null;
+    const t = time(x), share = 1 - (y - lane.y) / lane.h, near = (view[1] - view[0]) / canvas.clientWidth * 2;
+    let best = null, below = 0;
+    const slot = Math.floor(t / f.slot_ns);
     for (const i of lane.items) {
+      if (i.packed) {
+        if (Math.floor(i.a / f.slot_ns) !== slot) continue;
+        below += i.busy / f.slot_ns;
+        if (!best || !best.inside) { if (!best || !best.done) best = { i, inside: false, done: below >= share }; }
+        continue;
+      }
       if (t < i.a - near || t > i.b + near) continue;
       const inside = t >= i.a && t < i.b, better = best === null || (inside && !best.inside) || (inside === best.inside && i.b - i.a < best.i.b - best.i.a);
       if (better) best = { i, inside };
     }
     return best && best.i;
   }
-  const words = (i) => [`${known(i.name) ? i.name : "?"}, thread ${i.tid}`,
-    `${i.state}${i.state === "running" && known(i.cpu) ? ` on CPU ${i.cpu}` : ""}: ${length(i.b - i.a)}`,
+  const words = (i) => [`${known(i.name) ? i.name : "?"}, ${known(i.tid) ? `thread ${i.tid}` : "several threads"}`,
+    `${i.state}${i.state === "running" && known(i.cpu) ? ` on CPU ${i.cpu}` : ""}: ${i.packed ? `${length(i.busy)} in ${i.packed} times` : length(i.b - i.a)}`,
     `${exact(f.from_ns + i.a)} s to ${exact(f.from_ns + i.b)} s`,
     `priority ${known(i.priority) ? i.priority : "unknown"}, rank ${known(i.rank) ? i.rank : "unknown"}`].join("\n");
   canvas.addEventListener("pointerdown", (e) => { if (e.button === 0 && e.pointerType === "mouse") { const [x] = at(e); drag = { a: x, b: x }; canvas.setPointerCapture(e.pointerId); } });
@@ -339,17 +355,17 @@ function lanesFigure(f) {
   canvas.addEventListener("keydown", (e) => keys(e, () => view, zoom, reset));
   new ResizeObserver(draw).observe(canvas);
   keyList();
-  const all = lanes.flatMap((l) => l.items.map((i) => [l.label, i.state, known(i.name) ? i.name : "", i.tid, i.cpu, exact(f.from_ns + i.a), i.b - i.a, i.priority, i.rank]));
+  const all = lanes.flatMap((l) => l.items.map((i) => [l.label, i.state, known(i.name) ? i.name : "", i.tid, i.cpu, exact(f.from_ns + i.a), i.busy, i.packed || 1, i.priority, i.rank]));
   const notes = [];
-  if (f.runs > f.runs_drawn) notes.push(`The ${digits(f.runs_drawn)} longest of ${digits(f.runs)} runs are drawn on the CPUs; the window has ${length(f.runs_ns)} of running in all.`);
-  const states = f.threads.reduce((n, t) => n + t[1].length / 6, 0);
-  if (f.states > states) notes.push(`The ${digits(states)} longest of ${digits(f.states)} states are drawn on the threads.`);
+  const many = (cpu) => lanes.some((l) => (l.kind === "cpu") === cpu && l.items.some((i) => i.packed));
+  notes.push(`${digits(f.runs)} runs, ${length(f.runs_ns)} of running in all.`);
+  if (many(true) || many(false)) notes.push(`${many(true) ? "Runs" : "States"} shorter than ${length(f.slot_ns)} are added up: they fill their place as high as they filled the time.`);
   return figure("Threads and CPUs around it", [select("colour", [["process", "process"], ["priority", "priority"], ["rank", "rank"], ["core", "core class"]], mode, (v) => { mode = v; keyList(); draw(); }),
     h("button", { type: "button", on: { click: () => zoom(view[0] + (view[1] - view[0]) / 4, view[1] - (view[1] - view[0]) / 4) } }, "Zoom in"),
     h("button", { type: "button", on: { click: reset } }, "All")],
   h("div", { class: "lanes" }, canvas, legend), [h("p", { class: "soft" }, [...notes, HINT].join(" ")),
     sqlBox(f.runs_sql, "SQL behind the CPUs"), sqlBox(f.threads_sql, "SQL behind the threads"),
-    lazyDetails("Table", () => plainTable(["lane", "state", "process", "tid", "CPU", "from [s]", "length [ns]", "priority", "rank"], all))]);
+    lazyDetails("Table", () => plainTable(["lane", "state", "process", "tid", "CPU", "from [s]", "length [ns]", "times", "priority", "rank"], all))]);
 }
 function niceStep(raw) {
   const p = 10 ** Math.floor(Math.log10(Math.max(1, raw)));
@@ -368,26 +384,34 @@ function fitText(c, text, x, y, width) {
 function chainFigure(f) {
   const begin = Math.min(...f.rows.map((r) => known(r[4]) ? r[4] - (r[5] || 0) * 1e6 : Infinity)), end = Math.max(...f.rows.map((r) => r[4] || 0));
   const list = h("ol", { class: "chain" });
-  let all = f.rows.filter((r) => r[7]).length === 0;
+  let all = false, hidden = false;
+  const alike = (x, y) => x && y && x[1] === y[1] && x[8] === y[8];
   function fill() {
     const out = [];
-    let skipped = 0;
+    let left = [];
+    const skipped = () => {
+      if (!left.length) return "";
+      const who = [...new Set(left.map((r) => known(r[1]) ? r[1] : "?"))], holds = left.reduce((n, r) => n + (r[6] || 0), 0) * 1e3;
+      const text = `${left.length} more ${left.length === 1 ? "hop" : "hops"} through ${who.slice(0, 3).join(", ")}${who.length > 3 ? " and others" : ""}, ${length(holds)} together, then `;
+      left = [];
+      hidden = true;
+      return text;
+    };
     f.rows.forEach((r, at) => {
       const [hop, process, pid, tid, ts, waited, hold, folded, frame, waitFrame] = r;
-      if (at > 0 && folded && !all) { skipped += 1; return; }
-      if (at > 0) out.push(h("li", { class: "edge" }, skipped ? `${skipped} short holders folded, then ` : "", "woken by the next, ",
+      const last = at === f.rows.length - 1;
+      if (at > 0 && !all && !last && (folded || (at > 1 && alike(r, f.rows[at - 1]) && alike(r, f.rows[at + 1])))) { left.push(r); return; }
+      if (at > 0) out.push(h("li", { class: "edge" }, skipped(), "woken by the next, ",
         known(hold) ? ["which kept it waiting ", h("b", {}, length(hold * 1e3)), " while it could run"] : "whose hold is unknown", known(frame) ? h("div", { class: "frame" }, frame) : null));
-      skipped = 0;
       const bar = known(ts) && end > begin && known(waited) ? h("div", { class: "track" }, h("i", { style: { left: `${(ts - waited * 1e6 - begin) / (end - begin) * 100}%`, width: `${Math.min(100, waited * 1e6 / (end - begin) * 100)}%` } })) : null;
       out.push(h("li", { class: folded ? "node folded" : "node" }, h("b", {}, known(process) ? process : "?"), ` (${known(pid) ? pid : "?"}), thread ${tid}: `,
         known(waited) ? ["waited ", h("b", {}, length(waited * 1e6)), ", "] : null, known(ts) ? `ran again at ${exact(ts)} s` : "ran before the recording began", bar,
         at === 0 && known(frame) ? h("div", { class: "frame" }, `waited in ${frame}`) : at > 0 && known(waitFrame) && !folded ? h("div", { class: "frame" }, `had waited in ${waitFrame}`) : null));
     });
-    if (skipped) out.push(h("li", { class: "edge" }, `${skipped} more short holders folded`));
     list.replaceChildren(...out);
   }
   fill();
-  const toggle = f.rows.some((r) => r[7]) ? h("button", { type: "button", on: { click: () => { all = !all; toggle.textContent = all ? "Fold short holders" : "Show all hops"; fill(); } } }, "Show all hops") : null;
+  const toggle = hidden ? h("button", { type: "button", on: { click: () => { all = !all; toggle.textContent = all ? "Show fewer" : `Show all ${f.rows.length} hops`; fill(); } } }, `Show all ${f.rows.length} hops`) : null;
   return figure("Chain of waits", toggle, list, [h("p", { class: "soft" }, known(begin) && isFinite(begin) ? `Bars run from ${exact(begin)} s to ${exact(end)} s. Each thread was woken by the one below it.` : ""), sqlBox(f.sql)]);
 }
 
@@ -395,7 +419,7 @@ function treeRows(f, window, fresh) {
   const [a, b] = window;
   return f.rows.map(([depth, process, pid, start, end, code, line]) => {
     const from = known(start) ? start : 0, to = known(end) ? end : f.end_ns;
-    const bar = h("i", { class: [known(start) ? "" : "open-start", known(end) ? "" : "open-end", fresh && fresh(process) ? "new" : ""].join(" ").trim(),
+    const bar = h("i", { class: [known(start) ? "" : "open-start", known(end) ? "" : "open-end", !known(start) && !known(end) ? "whole" : "", fresh && fresh(process) ? "new" : ""].join(" ").trim(),
       style: { left: `${Math.max(0, (from - a) / (b - a) * 100)}%`, width: `${Math.max(0, (Math.min(b, to) - Math.max(a, from)) / (b - a) * 100)}%` } });
     const say = [`${known(process) ? process : "?"} (${pid})`, `${known(start) ? `${exact(start)} s` : "before the recording"} to ${known(end) ? `${exact(end)} s` : "after it"}`,
       known(start) && known(end) ? `lived ${length(end - start)}` : null, known(code) ? `exit code ${code}` : null, line].filter(known).join("\n");
@@ -405,7 +429,7 @@ function treeRows(f, window, fresh) {
     return row;
   });
 }
-const treeTable = (rows) => h("div", { class: "scroll" }, h("table", { class: "tree" }, h("tbody", {}, rows)));
+const treeTable = (rows) => h("div", { class: "scroll tall", tabindex: rows.length > 20 ? 0 : null }, h("table", { class: "tree" }, h("tbody", {}, rows)));
 function treeFigure(f) {
   const told = f.rows.filter((r) => known(r[3]) || known(r[4]));
   const cut = f.all > f.rows.length ? `${f.rows.length} of ${f.all} processes: those that started or ended in the recording. ` : "";
@@ -527,13 +551,24 @@ function tracePage(at) {
 function compare(first, second) {
   const trees = D.figures.filter((f) => f.kind === "tree");
   if (trees.length < 2) return [h("h2", {}, "Side by side"), h("p", {}, "This needs two traces with processes.")];
-  const find = (at, other) => trees.find((f) => f.trace === at) || trees.find((f) => f !== other);
-  const a = find(first), b = find(second, a);
+  const lower = (s) => String(s).toLowerCase();
+  const have = (f) => new Set(f.rows.map((r) => lower(r[1])));
+  let pair = [trees[0], trees[1]];
+  if (known(first) && known(second)) pair = [first, second].map((at) => trees.find((f) => f.trace === at) || trees[0]);
+  else {
+    // Two traces of nearly the same processes have the most to tell.
+    const sets = trees.map(have);
+    let best = 0;
+    trees.forEach((x, i) => trees.forEach((y, k) => {
+      if (k <= i) return;
+      const both = [...sets[i]].filter((n) => sets[k].has(n)).length, part = both / (sets[i].size + sets[k].size - both);
+      if (part < 1 && part > best) { best = part; pair = [x, y]; }
+    }));
+  }
+  const [a, b] = pair;
   const options = trees.map((f) => [String(f.trace), trace(f.trace).name]);
   const go = (x, y) => { location.hash = `compare/${x}/${y}`; };
   const quote = (s) => `'${s.replace(/'/g, "''")}'`;
-  const lower = (s) => String(s).toLowerCase();
-  const have = (f) => new Set(f.rows.map((r) => lower(r[1])));
   const inA = have(a), inB = have(b), longest = Math.max(a.end_ns, b.end_ns);
   const column = (f, other) => h("div", {}, h("h3", {}, h("a", { href: `#trace/${f.trace}` }, trace(f.trace).name)),
     treeTable(treeRows(f, [0, longest], (name) => !other.has(lower(name)))));

@@ -4,7 +4,7 @@
 //! Asks the lake through SQL like any other client, and knows nothing of how rows came there.
 
 pub mod ask;
-
+pub mod export;
 pub mod html;
 
 pub use etwas_queries::Error;

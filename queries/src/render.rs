@@ -75,6 +75,8 @@ pub struct Renderer<'a> {
     format: Format,
     /// Columns of the terminal; NULL where the output is none, and then nothing is cut.
     width: Option<u16>,
+    /// Whether shares get a bar and histograms are drawn.
+    bars: bool,
     columns: Vec<Column>,
     rows: u64,
     table: Option<Table>,
@@ -83,7 +85,13 @@ pub struct Renderer<'a> {
 impl<'a> Renderer<'a> {
     /// A renderer that writes to `out`, cutting wide text where a terminal's width is given.
     pub fn new(out: &'a mut dyn Write, format: Format, width: Option<u16>) -> Renderer<'a> {
-        Renderer { out, format, width, columns: Vec::new(), rows: 0, table: None }
+        Renderer { out, format, width, bars: false, columns: Vec::new(), rows: 0, table: None }
+    }
+
+    /// Draws a bar beside every share, and histograms as a small curve; for a terminal.
+    pub fn with_bars(mut self, bars: bool) -> Renderer<'a> {
+        self.bars = bars;
+        self
     }
 
     /// Writes what is still owed after the last row. Says how many rows were left out of a table.
@@ -166,7 +174,14 @@ impl Sink for Renderer<'_> {
                 let fits = self.rows <= TABLE_ROWS_MAX;
                 if let Some(table) = self.table.as_mut().filter(|_| fits) {
                     let cells = self.columns.iter().zip(row).map(|(column, value)| {
-                        let cell = Cell::new(for_people(column, value, self.width));
+                        let text = for_people(column, value, self.width);
+                        let draws = self.bars && !column.given;
+                        let drawn = if draws { drawn(&column.name, value) } else { None };
+                        let cell = Cell::new(match drawn {
+                            Some(Drawn::Bar(bar)) => format!("{text} {bar}"),
+                            Some(Drawn::Curve(curve)) => curve,
+                            None => text,
+                        });
                         let right = column.numeric;
                         if right { cell.set_alignment(CellAlignment::Right) } else { cell }
                     });
@@ -276,6 +291,52 @@ pub fn heading(name: &str) -> String {
         _ => name.replace('_', " "),
     };
     visible(&text)
+}
+
+/// A value as a small picture.
+#[derive(Debug, PartialEq, Eq)]
+enum Drawn {
+    /// Stands beside the number.
+    Bar(String),
+    /// Stands for the numbers.
+    Curve(String),
+}
+
+/// Characters of a bar; each is eight steps.
+const BAR_WIDTH: usize = 8;
+
+/// Most points of a curve.
+const CURVE_WIDTH_MAX: usize = 60;
+
+/// A share from 0 to 1 as a bar, a histogram's list of numbers as a curve from zero to its largest.
+fn drawn(name: &str, value: &Value) -> Option<Drawn> {
+    const STEPS: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
+    const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    match value {
+        Value::Double(x) if is_share(name) && (0.0..=1.0).contains(x) => {
+            let full = (x * (BAR_WIDTH * 8) as f64).round() as usize;
+            let part = |at: usize| STEPS[full.saturating_sub(at * 8).min(8)];
+            Some(Drawn::Bar((0..BAR_WIDTH).map(part).collect()))
+        }
+        Value::List(items)
+            if name.ends_with("histogram")
+                && !items.is_empty()
+                && items.len() <= CURVE_WIDTH_MAX =>
+        {
+            let numbers: Option<Vec<f64>> =
+                items.iter().map(|item| json(item).as_f64().filter(|x| *x >= 0.0)).collect();
+            let numbers = numbers?;
+            let most = numbers.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+            let height = |x: &f64| HEIGHTS[((x / most * 7.0).round() as usize).min(7)];
+            Some(Drawn::Curve(numbers.iter().map(height).collect()))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a column holds shares of a whole, as its name says.
+fn is_share(name: &str) -> bool {
+    name == "utilisation" || name == "rate" || name == "share" || name.ends_with("_share")
 }
 
 /// A value for a table for people.
@@ -505,6 +566,23 @@ mod tests {
         // The heading is bold, and so longer in bytes.
         assert!(text.lines().skip(1).all(|line| line.chars().count() <= 80), "{text}");
         assert!(text.contains("9,223,372,036,854,775,807"), "numbers are whole: {text}");
+    }
+
+    #[test]
+    fn shares_and_lists_are_drawn_where_that_is_asked_for() {
+        let bar = |x: f64| drawn("idle_share", &Value::Double(x));
+        assert_eq!(bar(0.0), Some(Drawn::Bar("        ".into())));
+        assert_eq!(bar(0.25), Some(Drawn::Bar("██      ".into())));
+        assert_eq!(bar(0.3), Some(Drawn::Bar("██▍     ".into())));
+        assert_eq!(bar(1.0), Some(Drawn::Bar("████████".into())));
+        assert_eq!((bar(1.5), bar(f64::NAN)), (None, None));
+        assert_eq!(drawn("cpu_s", &Value::Double(0.5)), None);
+        let list = |items: &[f64]| {
+            drawn("histogram", &Value::List(items.iter().map(|x| Value::Double(*x)).collect()))
+        };
+        assert_eq!(list(&[0.0, 3.5, 7.0]), Some(Drawn::Curve("▁▅█".into())));
+        assert_eq!((list(&[]), list(&[-1.0])), (None, None));
+        assert!(!rendered(Format::Table, Some(200)).contains('█'), "only where asked for");
     }
 
     #[test]

@@ -221,11 +221,12 @@ fn finding_pictures(
             let length = (row.number("seconds").unwrap_or(0.0) * 1e9).round() as i64;
             Window { from_ns: at, to_ns: at.saturating_add(length.max(0)) }
         });
-        if let (Some(window), true) = (window, order.contains(&place)) {
-            if pictured[place] < PICTURED_FINDINGS_MAX {
-                pictured[place] += 1;
-                shown = figures.finding(place, trace, &question, row.int("tid"), window)?;
-            }
+        if let Some(window) = window
+            && order.contains(&place)
+            && pictured[place] < PICTURED_FINDINGS_MAX
+        {
+            pictured[place] += 1;
+            shown = figures.finding(place, trace, &question, row.int("tid"), window)?;
         }
         out.push(json!({
             "trace": place,

@@ -14,9 +14,11 @@ const BUCKETS: i64 = 200;
 /// Processes or priorities told apart in a chart over time.
 const SERIES_MAX: usize = 8;
 
-/// Most runs drawn on the CPUs of one figure, and most states on its threads; the longest are kept.
+/// Most runs on the CPUs of one figure, and most states on its threads, that are drawn one by one.
+/// Where there are more, those shorter than a slot are added up by slot.
 const RUNS_MAX: usize = 1500;
 const STATES_MAX: usize = 1000;
+const SLOTS: i64 = 300;
 
 /// Most processes of a tree and of a placement strip.
 const TREE_MAX: usize = 250;
@@ -89,13 +91,15 @@ pub struct Figures<'a> {
     lake: &'a Lake,
     budget: Budget,
     made: Vec<Json>,
+    /// Figures of windows, so that two findings about one thing share them.
+    lanes_made: BTreeMap<(usize, Option<i64>, i64, i64), Option<usize>>,
     left_out: usize,
 }
 
 impl<'a> Figures<'a> {
     /// No figures yet.
     pub fn new(lake: &'a Lake, budget: Budget) -> Figures<'a> {
-        Figures { lake, budget, made: Vec::new(), left_out: 0 }
+        Figures { lake, budget, made: Vec::new(), lanes_made: BTreeMap::new(), left_out: 0 }
     }
 
     /// Number of figures made.
@@ -326,7 +330,13 @@ impl<'a> Figures<'a> {
         );
         let mut out = Vec::new();
         for row in rows(self.lake, &sql)?.iter() {
-            if let (Some(tid), Some(at)) = (row.int("tid"), row.int("ts_ns")) {
+            let (Some(tid), Some(at)) = (row.int("tid"), row.int("ts_ns")) else { continue };
+            // The rest of a chain that is shown already tells nothing new.
+            let hop = |made: &usize| {
+                let hops = self.made.get(*made).and_then(|figure| figure["rows"].as_array());
+                hops.is_some_and(|hops| hops.iter().any(|hop| hop[3] == tid))
+            };
+            if !out.iter().any(hop) {
                 out.extend(self.chain(place, trace, tid, at)?);
             }
         }
@@ -343,11 +353,17 @@ impl<'a> Figures<'a> {
         window: Window,
     ) -> Result<Vec<usize>, Error> {
         let mut out = Vec::new();
-        out.extend(self.lanes(place, trace, tid, window)?);
-        if tid.is_some() || question == "convoys" {
-            if let Some((tid, at)) = self.longest_wait_in(trace, tid, window)? {
-                out.extend(self.chain(place, trace, tid, at)?);
-            }
+        let key = (place, tid, window.from_ns, window.to_ns);
+        let lanes = match self.lanes_made.get(&key) {
+            Some(made) => *made,
+            None => self.lanes(place, trace, tid, window)?,
+        };
+        self.lanes_made.insert(key, lanes);
+        out.extend(lanes);
+        if (tid.is_some() || question == "convoys")
+            && let Some((tid, at)) = self.longest_wait_in(trace, tid, window)?
+        {
+            out.extend(self.chain(place, trace, tid, at)?);
         }
         Ok(out)
     }
@@ -414,18 +430,7 @@ impl<'a> Figures<'a> {
         mark: Window,
     ) -> Result<Option<usize>, Error> {
         let window = mark.padded(trace.end_ns);
-        let runs_sql = format!(
-            "{},\nrun AS (\n    SELECT r.*, row_number() OVER (ORDER BY r.to_ts_ns - r.from_ts_ns \
-             DESC, r.from_ts_ns, r.cpu) AS place, count(*) OVER () AS every, \
-             CAST(sum(r.to_ts_ns - r.from_ts_ns) OVER () AS BIGINT) AS every_ns\n    FROM \
-             runs_of('chosen') r\n    WHERE NOT r.idle AND r.trace_id = {}\n)\nSELECT r.cpu, \
-             r.from_ts_ns, r.to_ts_ns - r.from_ts_ns AS run_ns, p.name AS process, r.pid, r.tid, \
-             r.priority, r.rank, r.every, r.every_ns\nFROM run r\nLEFT JOIN processes_of('chosen') p ON \
-             p.process_key = r.process_key\nWHERE r.place <= {RUNS_MAX}\nORDER BY r.cpu, \
-             r.from_ts_ns",
-            chosen(trace, window),
-            trace.id
-        );
+        let runs_sql = runs_sql(trace, window);
         let runs = rows(self.lake, &runs_sql)?;
         if runs.is_empty() {
             return Ok(None);
@@ -434,11 +439,13 @@ impl<'a> Figures<'a> {
         let cpus = by_lane(&runs, "cpu", |row| {
             vec![
                 (row.int("from_ts_ns").unwrap_or(0) - window.from_ns).into(),
-                row.json("run_ns"),
+                row.json("span_ns"),
                 names.of(row.text("process")).into(),
                 row.json("tid"),
                 row.json("priority"),
                 row.json("rank"),
+                row.json("packed"),
+                row.json("busy_ns"),
             ]
         });
         let first = runs.first();
@@ -458,7 +465,7 @@ impl<'a> Figures<'a> {
             "from_ns": window.from_ns, "to_ns": window.to_ns,
             "mark": [mark.from_ns, mark.to_ns],
             "names": names.list, "cpus": cpus, "cpu_count": trace.cpus, "types": types,
-            "runs": all, "runs_ns": all_ns, "runs_drawn": runs.len(), "runs_sql": runs_sql,
+            "slot_ns": slot_ns(window), "runs": all, "runs_ns": all_ns, "runs_sql": runs_sql,
             "threads": threads, "states": states, "threads_sql": threads_sql,
         })))
     }
@@ -489,11 +496,13 @@ impl<'a> Figures<'a> {
             }
             for value in [
                 (row.int("from_ts_ns").unwrap_or(0) - window.from_ns).into(),
-                row.json("state_ns"),
+                row.json("span_ns"),
                 row.json("state"),
                 row.json("cpu"),
                 row.json("priority"),
                 row.json("rank"),
+                row.json("packed"),
+                row.json("busy_ns"),
             ] {
                 segments.push(value);
             }
@@ -634,9 +643,52 @@ fn chosen(trace: &Trace, window: Window) -> String {
     )
 }
 
+/// What is shorter than this is drawn together where there is too much of it.
+fn slot_ns(window: Window) -> i64 {
+    ((window.to_ns - window.from_ns) / SLOTS).max(1)
+}
+
+/// The statement behind the lanes of CPUs.
+fn runs_sql(trace: &Trace, window: Window) -> String {
+    let (from, slot) = (window.from_ns, slot_ns(window));
+    format!(
+        "{},
+run AS (
+    SELECT r.cpu, r.process_key, r.pid, r.tid, r.priority, r.rank, r.from_ts_ns, r.to_ts_ns,
+        count(*) OVER () AS every,
+        CAST(sum(r.to_ts_ns - r.from_ts_ns) OVER () AS BIGINT) AS every_ns
+    FROM runs_of('chosen') r
+    WHERE NOT r.idle AND r.trace_id = {}
+),
+placed AS (
+    SELECT r.*, CASE WHEN r.every > {RUNS_MAX} AND r.to_ts_ns - r.from_ts_ns < {slot}
+        THEN (r.from_ts_ns - {from}) // {slot} END AS slot
+    FROM run r
+),
+packed AS (
+    SELECT n.cpu, n.process_key, n.priority, n.rank, n.every, n.every_ns, n.slot,
+        CASE WHEN min(n.tid) = max(n.tid) THEN min(n.tid) END AS tid,
+        min(n.from_ts_ns) AS from_ts_ns, max(n.to_ts_ns) AS to_ts_ns,
+        count(*) AS runs, CAST(sum(n.to_ts_ns - n.from_ts_ns) AS BIGINT) AS busy_ns
+    FROM placed n
+    GROUP BY n.cpu, n.process_key, n.priority, n.rank, n.every, n.every_ns, n.slot,
+        CASE WHEN n.slot IS NULL THEN n.from_ts_ns END
+)
+SELECT n.cpu, n.from_ts_ns, n.to_ts_ns - n.from_ts_ns AS span_ns, p.name AS process, n.tid,
+    n.priority, n.rank, CASE WHEN n.slot IS NULL THEN 0 ELSE n.runs END AS packed, n.busy_ns,
+    n.every, n.every_ns
+FROM packed n
+LEFT JOIN processes_of('chosen') p ON p.process_key = n.process_key
+ORDER BY n.cpu, n.from_ts_ns, n.process_key, n.priority, n.rank",
+        chosen(trace, window),
+        trace.id
+    )
+}
+
 /// The statement behind the lanes of threads.
 fn states_sql(trace: &Trace, tid: Option<i64>, window: Window) -> String {
     let (id, from, to) = (trace.id, window.from_ns, window.to_ns);
+    let slot = slot_ns(window);
     let subject = tid.map_or("NULL".into(), |tid| tid.to_string());
     format!(
         "{},
@@ -690,20 +742,35 @@ shown AS (
     FROM placed p
     WHERE p.tid = {subject} OR (p.by_ready <= 4 AND p.ready_ns > 0) OR p.by_run <= 6
 ),
-numbered AS (
-    SELECT c.*, s.sort, s.tid, s.pid, s.process_key, s.ready_ns, s.run_ns, count(*) OVER () AS every,
-        row_number() OVER (ORDER BY c.state_ns DESC, c.from_ts_ns, c.thread_key) AS place
+counted AS (
+    SELECT c.*, s.sort, s.tid, s.pid, s.process_key, s.ready_ns, s.run_ns,
+        count(*) OVER () AS every
     FROM clipped c
     JOIN shown s ON s.thread_key = c.thread_key
     WHERE c.state_ns > 0
+),
+marked AS (
+    SELECT c.*, CASE WHEN c.every > {STATES_MAX} AND c.state_ns < {slot}
+        THEN (c.from_ts_ns - {from}) // {slot} END AS slot
+    FROM counted c
+),
+packed AS (
+    SELECT n.thread_key, n.sort, n.tid, n.pid, n.process_key, n.ready_ns, n.run_ns, n.state,
+        n.priority, n.rank, n.every, n.slot,
+        CASE WHEN min(n.cpu) = max(n.cpu) THEN min(n.cpu) END AS cpu,
+        min(n.from_ts_ns) AS from_ts_ns, max(n.from_ts_ns + n.state_ns) AS to_ts_ns,
+        count(*) AS states, CAST(sum(n.state_ns) AS BIGINT) AS busy_ns
+    FROM marked n
+    GROUP BY n.thread_key, n.sort, n.tid, n.pid, n.process_key, n.ready_ns, n.run_ns, n.state,
+        n.priority, n.rank, n.every, n.slot, CASE WHEN n.slot IS NULL THEN n.from_ts_ns END
 )
-SELECT n.thread_key, p.name AS process, n.pid, n.tid, n.from_ts_ns, n.state_ns, n.state, n.cpu,
-    n.priority, n.rank, n.every
-FROM numbered n
+SELECT n.thread_key, p.name AS process, n.pid, n.tid, n.from_ts_ns,
+    n.to_ts_ns - n.from_ts_ns AS span_ns, n.state, n.cpu, n.priority, n.rank,
+    CASE WHEN n.slot IS NULL THEN 0 ELSE n.states END AS packed, n.busy_ns, n.every
+FROM packed n
 LEFT JOIN processes_of('chosen') p ON p.process_key = n.process_key
-WHERE n.place <= {STATES_MAX}
 ORDER BY n.sort, CASE WHEN n.sort < 2 THEN n.ready_ns ELSE n.run_ns END DESC, n.thread_key,
-    n.from_ts_ns, n.state",
+    n.from_ts_ns, n.state, n.priority, n.rank",
         chosen(trace, window)
     )
 }
