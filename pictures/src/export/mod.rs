@@ -10,6 +10,7 @@ use std::io::Write;
 
 use etwas_queries::{Error, Lake};
 
+use self::stacks::Base;
 use crate::ask::{literal, rows, seconds};
 
 /// The kinds of files.
@@ -180,11 +181,11 @@ pub fn write(
         Kind::Perfetto => perfetto::write(lake, part, out)?,
         Kind::Speedscope => speedscope::write(lake, part, process, out)?,
         Kind::Folded => {
-            let profile = stacks::profile(lake, part, options.stacks, process)?;
+            let profile = stacks::profile(lake, part, options.stacks, process, Base::Threads)?;
             profile.write_folded(out)?
         }
         Kind::Flamegraph => {
-            let profile = stacks::profile(lake, part, options.stacks, process)?;
+            let profile = stacks::profile(lake, part, options.stacks, process, Base::Names)?;
             flame::write(&profile, part, out)?
         }
     };

@@ -6,7 +6,7 @@ use std::io::Write;
 use etwas_queries::{Error, Lake};
 use serde_json::json;
 
-use super::stacks::profile;
+use super::stacks::{Base, profile};
 use super::{Part, Stacks};
 use crate::ask::seconds;
 
@@ -22,7 +22,7 @@ pub fn write(
     let mut profiles = Vec::new();
     let mut count = 0;
     for of in [Stacks::Cpu, Stacks::Waits] {
-        let one = profile(lake, part, of, process)?;
+        let one = profile(lake, part, of, process, Base::Threads)?;
         if one.stacks.is_empty() && of == Stacks::Waits {
             continue;
         }

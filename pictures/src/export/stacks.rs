@@ -12,6 +12,15 @@ use crate::ask::{literal, rows};
 /// Frame of what was recorded without a stack.
 const NO_STACK: &str = "[no stack]";
 
+/// What stacks stand on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// A process and a thread of it.
+    Threads,
+    /// The image name, so that processes of one name are one.
+    Names,
+}
+
 /// Stacks of one kind.
 pub struct Profile {
     /// Its name.
@@ -30,6 +39,7 @@ pub fn profile(
     part: &Part,
     of: Stacks,
     process: Option<&str>,
+    base: Base,
 ) -> Result<Profile, Error> {
     let found = rows(lake, &weights_sql(part, of, process))?;
     let known = texts(lake, part, of)?;
@@ -48,7 +58,12 @@ pub fn profile(
         let process = row.text("process").unwrap_or_else(|| "?".into());
         let pid = row.text("pid").unwrap_or_else(|| "?".into());
         let tid = row.text("tid").unwrap_or_else(|| "?".into());
-        let mut stack = vec![place(format!("{process} ({pid})")), place(format!("thread {tid}"))];
+        let mut stack = match base {
+            Base::Threads => {
+                vec![place(format!("{process} ({pid})")), place(format!("thread {tid}"))]
+            }
+            Base::Names => vec![place(process)],
+        };
         match row.int("stack_id").and_then(|id| known.get(&id)) {
             Some(texts) => stack.extend(texts.iter().rev().map(|text| place(text.clone()))),
             None => stack.push(place(NO_STACK.into())),
