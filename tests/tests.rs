@@ -3,5 +3,6 @@
 mod command;
 mod compact;
 mod experiment;
+mod questions;
 mod recordings;
 mod scenarios;
