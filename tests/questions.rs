@@ -11,7 +11,7 @@ use etwas_queries::front_matter::Question;
 use etwas_queries::run::{Answer, Request, Target};
 use etwas_queries::value::plain;
 use etwas_queries::{Lake, OpenOptions, catalog};
-use etwas_writer::{Scenario, Variant};
+use etwas_writer::{Query, Scenario, Variant};
 
 /// Traces of the stories, and scenarios that add what the stories lack.
 const TRACES: [&str; 5] = ["lockapp", "hitch-fast", "hitch-slow", "exits-8", "first-light"];
@@ -147,4 +147,68 @@ fn threads_and_neutral_parameters_change_no_answer() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     eprintln!("no rows in these stories: {}", silent.join(", "));
     assert!(silent.len() * 4 < catalog().questions.len(), "the stories say too little: {silent:?}");
+}
+
+/// Whether an SQL text calls a question.
+fn calls(sql: &str, name: &str) -> bool {
+    sql.match_indices(name).any(|(at, _)| {
+        let before = sql[..at].chars().next_back();
+        let own = before.is_none_or(|c| !c.is_alphanumeric() && c != '_');
+        own && sql[at + name.len()..].trim_start().starts_with('(')
+    })
+}
+
+/// Every question that is put in a case or a scenario: its text, and whether rows must come.
+fn put() -> Vec<(String, bool)> {
+    let mut out = Vec::new();
+    let files = std::fs::read_dir(root().join("queries/tests")).expect("the cases").flatten();
+    for path in files.map(|e| e.path()).filter(|p| p.extension().is_some_and(|e| e == "txt")) {
+        let text = std::fs::read_to_string(path).expect("a file of cases").replace("\r\n", "\n");
+        for ask in text.split("-- ask:").skip(1) {
+            let (question, expected) = ask.split_once("-- expect:").expect("an answer");
+            let mut lines = expected.lines().skip(1);
+            lines.next();
+            out.push((
+                question.to_owned(),
+                lines.next().is_some_and(|l| !l.is_empty() && !l.starts_with("--")),
+            ));
+        }
+    }
+    let mut folders = vec![root().join("fixtures/scenarios")];
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).expect("the scenarios").flatten().map(|e| e.path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "txt") {
+                let text = std::fs::read_to_string(path).expect("a scenario");
+                let scenario = Scenario::parse(&text).expect("it is right");
+                for truth in scenario.truths() {
+                    let question = match &truth.query {
+                        Query::Report { name, .. } => format!("{name}()"),
+                        Query::Sql(sql) => sql.clone(),
+                        Query::Exit(_) => continue,
+                    };
+                    out.push((question, !truth.expect.is_empty()));
+                }
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn every_stable_question_has_a_known_answer_and_a_known_silence() {
+    let all = put();
+    let mut wrong = Vec::new();
+    for question in &catalog().questions {
+        if question.status() != "stable" {
+            wrong.push(format!("{}: it is not stable", question.file));
+        }
+        for (rows, what) in [(true, "in which it fires"), (false, "in which it stays silent")] {
+            if !all.iter().any(|(sql, fires)| *fires == rows && calls(sql, &question.name)) {
+                wrong.push(format!("{}: no case or scenario {what}", question.file));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }

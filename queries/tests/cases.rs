@@ -214,6 +214,7 @@ files! {
     power: "power.txt",
     process: "process.txt",
     scheduling: "scheduling.txt",
+    trace: "trace.txt",
     waiting: "waiting.txt",
 }
 
