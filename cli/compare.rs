@@ -11,7 +11,7 @@ use crate::{OK, TROUBLE};
 /// Compares.
 pub fn run(args: &Compare) -> Result<u8, Failure> {
     // An unknown question is told before a missing lake is.
-    run::find(etwas_queries::catalog(), &args.question)?;
+    let question = run::find(etwas_queries::catalog(), &args.question)?;
     if args.parameters.iter().any(|(name, _)| name == "trace") {
         return Err(Failure(
             "parameter 'trace' is what --baseline and --candidate say\n\
@@ -35,6 +35,11 @@ pub fn run(args: &Compare) -> Result<u8, Failure> {
         |target| lake.compare(&wanted, target),
     )?;
     tell(&args.question, &done);
+    for caution in
+        lake.cautions(question, &[done.baseline.clone(), done.candidate.clone()].concat())?
+    {
+        note(&caution);
+    }
     if done.failed > 0 {
         note(&format!("{} rows meet the condition", done.failed));
     }

@@ -42,6 +42,9 @@ pub fn run(args: &Report) -> Result<u8, Failure> {
         },
     )?;
     tell(name, &outcome);
+    for caution in lake.cautions(question, &outcome.traces)? {
+        note(&caution);
+    }
     let gate = args.fail_if.is_some();
     let failed = gate && (outcome.failed > 0 || outcome.not_answerable());
     if outcome.failed > 0 {

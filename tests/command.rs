@@ -185,6 +185,32 @@ fn traces_become_columns_where_people_read_settings() {
 }
 
 #[test]
+fn loss_and_missing_names_are_told_beside_the_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("in");
+    std::fs::create_dir(&input).unwrap();
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/traces/hitch-slow.etl");
+    std::fs::copy(fixture, input.join("hitch-slow.etl")).unwrap();
+    let text = "scenario lossy\nmachine cpus=1 build=22631 length=1s lost=12\n";
+    let scenario = etwas_writer::Scenario::parse(text).expect("a scenario");
+    for file in scenario.write(&etwas_writer::Variant::default()) {
+        std::fs::write(input.join(&file.name), &file.bytes).unwrap();
+    }
+    etwas(folder.path(), &["ingest", "in", "--quiet"]);
+    let both = etwas(folder.path(), &["report", "traces", "--format", "csv"]);
+    assert!(
+        err(&both).contains("caution: 1 of 2 traces lost records (12 events"),
+        "{}",
+        err(&both)
+    );
+    let whole = etwas(folder.path(), &["report", "traces", "--trace", "hitch*"]);
+    assert!(!err(&whole).contains("caution"), "{}", err(&whole));
+    let named = etwas(folder.path(), &["report", "callers", "-p", "pattern=x"]);
+    assert!(err(&named).contains("caution: 100 % of the places on stacks"), "{}", err(&named));
+    assert!(!out(&named).contains("caution"), "standard output holds only data");
+}
+
+#[test]
 fn the_catalogue_explains_itself() {
     let folder = tempfile::tempdir().unwrap();
     let reports = etwas(folder.path(), &["reports"]);

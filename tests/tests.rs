@@ -4,5 +4,6 @@ mod command;
 mod compact;
 mod experiment;
 mod pictures;
+mod questions;
 mod recordings;
 mod scenarios;

@@ -13,7 +13,9 @@ CREATE OR REPLACE MACRO ready_intervals(
     -- Start of the window in seconds; NULL for the start.
     from_s DOUBLE := NULL,
     -- End of the window in seconds; NULL for the end.
-    to_s DOUBLE := NULL
+    to_s DOUBLE := NULL,
+    -- Whether the affinity of threads is wanted; where not, threads are not read for it.
+    placed BOOLEAN := false
 ) AS TABLE
 WITH chosen AS MATERIALIZED (
     SELECT s.trace_id, s.trace, s.end_ns, s.gaps FROM selected_traces(trace) s
@@ -47,7 +49,8 @@ every AS (
     JOIN chosen k ON k.trace_id = e.trace_id
     JOIN thread h ON h.trace_id = e.trace_id AND h.thread_key = e.thread_key
     LEFT JOIN thread r ON r.trace_id = e.trace_id AND r.thread_key = e.readying_thread_key
-    WHERE e.state = 'ready'
+    WHERE e.trace_id IN (SELECT s.trace_id FROM chosen s)
+        AND e.state = 'ready'
         AND h.tid <> 0
         AND k.end_ns - e.since_ts_ns >= min_ns
         AND k.end_ns > e.since_ts_ns
@@ -80,8 +83,14 @@ SELECT
     b.not_resident,            -- Whether stack or process had to be brought in.
     b.ready_stack_id,          -- Stack of the ready event.
     b.prev_wait_reason,        -- Why it had left the CPU.
-    k.end_ns                   -- End of the trace's scheduling record.
+    k.end_ns,                  -- End of the trace's scheduling record.
+    m.affinity                 -- Affinity mask of the thread; NULL: unknown, or not wanted.
 FROM every b
 JOIN chosen k ON k.trace_id = b.trace_id
 LEFT JOIN processes_of('chosen') p ON p.trace_id = b.trace_id AND p.process_key = b.process_key
+LEFT JOIN (
+    SELECT h.trace_id, h.thread_key, h.affinity
+    FROM thread h
+    WHERE placed AND h.trace_id IN (SELECT s.trace_id FROM chosen s)
+) m ON m.trace_id = b.trace_id AND m.thread_key = b.thread_key
 WHERE glob_matches(p.name, process);

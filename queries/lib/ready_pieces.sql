@@ -19,7 +19,7 @@ WITH pieces_trace AS MATERIALIZED (
 starved_bucket AS (
     SELECT
         i.trace_id, i.thread_key, i.process_key, i.from_ts_ns, i.to_ts_ns, i.new_ideal_cpu,
-        i.near_cpu, greatest(i.new_rank_before, i.new_rank) AS rank,
+        i.near_cpu, i.affinity, greatest(i.new_rank_before, i.new_rank) AS rank,
         least(i.prev_priority, i.new_priority) AS least_priority,
         coalesce(i.new_priority, i.prev_priority) AS priority,
         unnest(range(i.from_ts_ns >> 24, ((i.to_ts_ns - 1) >> 24) + 1)) AS bucket
@@ -40,19 +40,17 @@ piece AS (
         least(s.to_ts_ns, r.to_ts_ns, (s.bucket + 1) * 16777216) AS to_ts_ns,
         r.cpu, r.thread_key AS run_thread_key, r.process_key AS run_process_key, r.idle,
         r.least_priority AS run_least_priority, r.greatest_priority AS run_greatest_priority,
-        r.rank AS run_rank, s.priority, s.least_priority, s.rank, s.near_cpu, s.new_ideal_cpu
+        r.rank AS run_rank, s.priority, s.least_priority, s.rank, s.near_cpu, s.new_ideal_cpu,
+        s.affinity
     FROM starved_bucket s
     JOIN run_bucket r ON r.trace_id = s.trace_id AND r.bucket = s.bucket
     WHERE r.from_ts_ns < s.to_ts_ns AND r.to_ts_ns > s.from_ts_ns
 ),
--- Where the caller does not ask for places, neither threads nor CPUs are read.
-mask AS (
-    SELECT h.trace_id, h.thread_key, h.affinity FROM thread h WHERE placed
-),
+-- Where the caller does not ask for places, CPUs are not read.
 core AS (
     SELECT u.trace_id, u.cpu, u.number_in_group, u.group_number, u.core_type
     FROM cpu u
-    WHERE placed
+    WHERE placed AND u.trace_id IN (SELECT t.trace_id FROM pieces_trace t)
 )
 SELECT
     p.trace_id,                           -- Trace.
@@ -71,13 +69,12 @@ SELECT
     p.priority,                           -- Priority of the ready thread at switch-in, else before.
     p.least_priority,                     -- The lower of the two.
     p.rank,                               -- Rank of the ready thread.
-    affinity_allows(m.affinity, p.cpu, u.number_in_group, u.group_number, n.group_number)
+    affinity_allows(p.affinity, p.cpu, u.number_in_group, u.group_number, n.group_number)
         AS allowed,                       -- Whether the thread may run on the CPU.
     coalesce(p.cpu = p.near_cpu, false) AS near, -- Whether it is the CPU where the thread then ran.
     coalesce(n.core_type <> u.core_type, false) AS other_class, -- Whether its cores are of another
     -- type.
     coalesce(p.new_ideal_cpu = (p.cpu & 255), false) AS ideal   -- Whether it is its ideal CPU.
 FROM piece p
-LEFT JOIN mask m ON m.trace_id = p.trace_id AND m.thread_key = p.thread_key
 LEFT JOIN core u ON u.trace_id = p.trace_id AND u.cpu = p.cpu
 LEFT JOIN core n ON n.trace_id = p.trace_id AND n.cpu = p.near_cpu;

@@ -15,7 +15,7 @@ WITH every AS (
         c.new_thread_key, c.new_process_key, c.new_tid, c.new_pid, c.new_priority, c.out_priority,
         c.new_rank_before, c.new_rank, c.new_qos
     FROM cswitch c
-    WHERE c.run_ns > 0
+    WHERE c.run_ns > 0 AND c.trace_id IN (SELECT t.trace_id FROM query_table(traces) t)
     UNION ALL
     -- Whether an open run is its CPU's last is told by all switches of the CPU.
     SELECT

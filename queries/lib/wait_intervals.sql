@@ -40,7 +40,8 @@ every AS (
     JOIN chosen k ON k.trace_id = e.trace_id
     JOIN thread h ON h.trace_id = e.trace_id AND h.thread_key = e.thread_key
     LEFT JOIN thread r ON r.trace_id = e.trace_id AND r.thread_key = e.readying_thread_key
-    WHERE e.state IN ('waiting', 'ready')
+    WHERE e.trace_id IN (SELECT s.trace_id FROM chosen s)
+        AND e.state IN ('waiting', 'ready')
         AND h.tid <> 0
         AND e.prev_state IS DISTINCT FROM 4
         AND (e.state = 'ready' OR h.end_ts_ns IS NULL)

@@ -12,7 +12,7 @@
 -- caveats: A NULL start or end lies outside the recording.
 -- key:     process, parent_process
 -- measure: mean duration_ms
--- status:  draft
+-- status:  stable
 CREATE OR REPLACE MACRO process_tree(
     -- Glob on the trace's name; NULL for all.
     trace VARCHAR := NULL,

@@ -11,7 +11,7 @@
 -- caveats: Weights are nominal intervals, not the distances between samples that WPA shows.
 -- key:     process
 -- measure: cpu_s
--- status:  draft
+-- status:  stable
 CREATE OR REPLACE MACRO cpu_samples_by_process(
     -- Glob on the trace's name; NULL for all.
     trace VARCHAR := NULL,

@@ -35,7 +35,7 @@ WITH waiting AS MATERIALIZED (
     SELECT i.*
     FROM ready_intervals(
         trace := trace, process := process, from_s := from_s, to_s := to_s,
-        min_ns := CAST(ceil(min_ms * 1000000.0) AS BIGINT)
+        placed := true, min_ns := CAST(ceil(min_ms * 1000000.0) AS BIGINT)
     ) i
 ),
 lower_run AS MATERIALIZED (

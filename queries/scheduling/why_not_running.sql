@@ -33,7 +33,7 @@ WITH waiting AS MATERIALIZED (
     SELECT i.*
     FROM ready_intervals(
         trace := trace, process := process, from_s := from_s, to_s := to_s,
-        min_ns := CAST(ceil(min_ready_ms * 1000000.0) AS BIGINT)
+        placed := true, min_ns := CAST(ceil(min_ready_ms * 1000000.0) AS BIGINT)
     ) i
     WHERE i.interval_ns - i.gap_ns >= min_ready_ms * 1000000.0
 ),
@@ -107,7 +107,7 @@ span AS (
                 q.start_ts_ns >> 24, ((q.start_ts_ns + q.duration_ns - 1) >> 24) + 1
             )) AS bucket
         FROM dpc_isr q
-        WHERE q.duration_ns > 0
+        WHERE q.duration_ns > 0 AND q.trace_id IN (SELECT w.trace_id FROM waiting w)
     ) d
         ON d.trace_id = i.trace_id AND d.cpu = i.near_cpu AND d.bucket = i.bucket
         AND d.start_ts_ns < i.to_ts_ns AND d.end_ts_ns > i.from_ts_ns

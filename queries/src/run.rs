@@ -263,6 +263,54 @@ impl Lake {
         }
     }
 
+    /// What a reader should know of an answer from these traces: whether some of them lost events, and
+    /// how many functions on stacks have no name, where the question shows names.
+    pub fn cautions(
+        &self,
+        question: &Question,
+        traces: &[Answerable],
+    ) -> Result<Vec<String>, Error> {
+        let asked = traces.iter().filter(|t| t.missing.is_empty());
+        let ids: Vec<String> = asked.map(|t| t.trace_id.to_string()).collect();
+        let mut out = Vec::new();
+        if ids.is_empty() {
+            return Ok(out);
+        }
+        let of_them = format!("t.trace_id IN ({})", ids.join(", "));
+        let sql = format!(
+            "SELECT count(*), coalesce(CAST(sum(t.events_lost) AS BIGINT), 0), \
+             coalesce(CAST(sum(t.buffers_lost) AS BIGINT), 0), \
+             coalesce(CAST(sum(t.buffers_damaged) AS BIGINT), 0) FROM trace AS t WHERE {of_them} \
+             AND (t.events_lost > 0 OR t.buffers_lost > 0 OR t.buffers_damaged > 0)"
+        );
+        let row = |row: &duckdb::Row<'_>| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]);
+        let [lossy, events, buffers, damaged]: [i64; 4] = self.conn.query_row(&sql, [], row)?;
+        if lossy > 0 {
+            out.push(format!(
+                "caution: {lossy} of {} traces lost records ({events} events and {buffers} buffers \
+                 not recorded, {damaged} buffers damaged): what they held is not in the answer\n\
+                 hint: etwas report health tells more",
+                ids.len()
+            ));
+        }
+        if question.needs().contains(&"stack") {
+            let sql = format!(
+                "SELECT count(*), count(*) FILTER (WHERE t.\"function\" IS NULL) \
+                 FROM frame AS t WHERE {of_them}"
+            );
+            let row = |row: &duckdb::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+            let (all, unnamed): (i64, i64) = self.conn.query_row(&sql, [], row)?;
+            if unnamed > 0 {
+                let share = 100.0 * unnamed as f64 / all as f64;
+                out.push(format!(
+                    "caution: {share:.0} % of the places on stacks have no function name\n\
+                     hint: etwas symbols --symbols DIR names them"
+                ));
+            }
+        }
+        Ok(out)
+    }
+
     /// Runs one statement and delivers its rows.
     fn deliver(
         &self,

@@ -10,7 +10,7 @@
 -- source:  https://learn.microsoft.com/windows-hardware/test/wpt/built-in-recording-profiles "Built-in recording profiles", Microsoft
 -- caveats: That a table has rows does not say that it covers the whole recording: see `health`.
 -- key:     question
--- status:  draft
+-- status:  stable
 CREATE OR REPLACE MACRO answerable(
     -- Glob on the trace's name; NULL for all.
     trace VARCHAR := NULL,

@@ -10,7 +10,7 @@
 -- source:  https://learn.microsoft.com/windows/win32/etw/event-tracing-mof-classes "Event Tracing MOF Classes", Microsoft
 -- key:     provider, name, hook, event_id, opcode, version, fate
 -- measure: events
--- status:  draft
+-- status:  stable
 CREATE OR REPLACE MACRO event_census(
     -- Glob on the trace's name; NULL for all.
     trace VARCHAR := NULL

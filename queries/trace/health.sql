@@ -9,7 +9,7 @@
 -- source:  https://learn.microsoft.com/windows/win32/api/evntrace/ns-evntrace-event_trace_properties "EVENT_TRACE_PROPERTIES", Microsoft
 -- key:     counter
 -- measure: count
--- status:  draft
+-- status:  stable
 CREATE OR REPLACE MACRO health(
     -- Glob on the trace's name; NULL for all.
     trace VARCHAR := NULL

@@ -9,7 +9,7 @@
 -- needs:   trace
 -- source:  https://learn.microsoft.com/windows/win32/api/evntrace/ns-evntrace-trace_logfile_header "TRACE_LOGFILE_HEADER", Microsoft
 -- key:     trace
--- status:  draft
+-- status:  stable
 CREATE OR REPLACE MACRO traces(
     -- Glob on the trace's name; NULL for all.
     trace VARCHAR := NULL

@@ -48,6 +48,28 @@ impl TestLake {
         }
     }
 
+    /// Publishes copies of some tables of a recording, each named `t` and its number.
+    #[allow(dead_code)]
+    pub fn copies(&self, of: i64, numbers: std::ops::RangeInclusive<i64>, tables: &[&str]) {
+        let conn = Connection::open_in_memory().expect("DuckDB");
+        let model = self.root().join(format!("trace_id={of}"));
+        let names = quote(&duckdb_path(&model.join("trace.parquet")));
+        for number in numbers {
+            let folder = self.root().join(format!("trace_id={number}"));
+            std::fs::create_dir(&folder).expect("a folder");
+            for table in tables {
+                let file = format!("{table}.parquet");
+                std::fs::copy(model.join(&file), folder.join(&file)).expect("a copy");
+            }
+            let to = quote(&duckdb_path(&folder.join("trace.parquet")));
+            conn.execute_batch(&format!(
+                "COPY (SELECT * REPLACE ('t{number}' AS name, {number} AS trace_id) FROM \
+                 read_parquet({names}, hive_partitioning = false)) TO {to} (FORMAT parquet)"
+            ))
+            .unwrap_or_else(|e| panic!("trace {number}: {e}"));
+        }
+    }
+
     /// Adds a file of symbols.
     #[allow(dead_code)]
     pub fn symbols(&self, sql: &str) {
