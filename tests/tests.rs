@@ -3,5 +3,7 @@
 mod command;
 mod compact;
 mod experiment;
+mod packaging;
+mod recording_page;
 mod recordings;
 mod scenarios;
