@@ -42,6 +42,12 @@ pub enum Command {
     Compact(Compact),
     /// Name the functions in the stacks of a lake
     Symbols(Symbols),
+    /// Print completions for a shell
+    #[command(hide = true)]
+    Completions(Completions),
+    /// Print the manual page
+    #[command(hide = true)]
+    Man(ManualPage),
 }
 
 #[derive(clap::Args)]
@@ -91,6 +97,9 @@ pub struct Ingest {
     /// Never join files of one session to one trace
     #[arg(long)]
     pub separate: bool,
+    /// Who reads: etwas alone, or Windows as well, to compare (only Windows builds that have it)
+    #[arg(long, value_enum, default_value = "native")]
+    pub reader: Reader,
     /// Read again what is already there
     #[arg(long)]
     pub force: bool,
@@ -100,6 +109,15 @@ pub struct Ingest {
     /// No table and no findings on standard output
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// Whose reading of a trace counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Reader {
+    /// That of etwas
+    Native,
+    /// That of etwas, after Windows has read every file as well and both agree
+    Os,
 }
 
 #[derive(clap::Args)]
@@ -271,6 +289,20 @@ pub struct Symbols {
     /// Look again for what has a name already
     #[arg(long)]
     pub force: bool,
+}
+
+#[derive(clap::Args)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(clap::Args)]
+pub struct ManualPage {
+    /// Write the pages of the command and of every subcommand into this folder instead
+    #[arg(value_name = "DIR")]
+    pub folder: Option<PathBuf>,
 }
 
 /// Splits `name=value`.

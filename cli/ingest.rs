@@ -1,18 +1,20 @@
 //! `etwas ingest`: traces into a lake, with progress, a summary and a first answer.
 
 use std::io::{self, IsTerminal};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use etwas_ingest::input::InputArgs;
 use etwas_ingest::lake::LakeError;
+use etwas_ingest::os_reader::{self, OsReaderError};
 use etwas_ingest::{IngestError, IngestOptions, IngestSummary, RecordingResult, ResultStatus};
 use etwas_queries::run::{Answer, Column};
 use etwas_queries::value::Value;
 use etwas_queries::{findings, lake_db};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::args::Ingest;
+use crate::args::{Ingest, Reader};
 use crate::output::{self, Failure, note};
 use crate::{OK, TROUBLE, symbols};
 
@@ -21,6 +23,9 @@ const ROWS_MAX: usize = 50;
 
 /// Ingests.
 pub fn run(args: &Ingest) -> Result<u8, Failure> {
+    if args.reader == Reader::Os && !os_reader::AVAILABLE {
+        return Err(Failure(format!("--reader os: {}", OsReaderError::Unavailable)));
+    }
     let options = IngestOptions {
         input: InputArgs {
             inputs: args.inputs.clone(),
@@ -54,7 +59,42 @@ pub fn run(args: &Ingest) -> Result<u8, Failure> {
         first_answer(args, &summary)?;
     }
     troubles(&summary);
+    if args.reader == Reader::Os && !second_opinion(&summary) {
+        return Ok(TROUBLE);
+    }
     Ok(code(&summary))
+}
+
+/// Most differences shown of one file.
+const DIFFERENCES_MAX: usize = 20;
+
+/// Has Windows read every file as well, and says what differs; whether nothing does.
+fn second_opinion(summary: &IngestSummary) -> bool {
+    let mut agree = true;
+    for result in &summary.results {
+        let path = Path::new(&result.path);
+        if !path.is_file() || path.extension().is_none_or(|e| !e.eq_ignore_ascii_case("etl")) {
+            note(&format!("not compared with Windows: {} is no file of its own", result.path));
+            continue;
+        }
+        let differences = match os_reader::compare(path) {
+            Ok(report) => {
+                let (events, payloads) = (report.os_events, report.payloads);
+                note(&format!(
+                    "{}: Windows reads {events} events, {payloads} payloads compared, {} differences",
+                    result.path,
+                    report.differences.len()
+                ));
+                report.differences
+            }
+            Err(error) => vec![format!("{}: {error}", result.path)],
+        };
+        agree &= differences.is_empty();
+        for difference in differences.iter().take(DIFFERENCES_MAX) {
+            note(&format!("warning: {difference}"));
+        }
+    }
+    agree
 }
 
 fn code(summary: &IngestSummary) -> u8 {

@@ -12,6 +12,7 @@ mod export;
 mod html;
 mod info;
 mod ingest;
+mod manual;
 mod output;
 mod remove;
 mod report;
@@ -48,6 +49,8 @@ fn main() -> ExitCode {
         Command::Remove(args) => remove::run(&args),
         Command::Compact(args) => compact::run(&args),
         Command::Symbols(args) => symbols::run(&args),
+        Command::Completions(args) => manual::completions(&args),
+        Command::Man(args) => manual::man(&args),
     };
     match result {
         Ok(code) => ExitCode::from(code),

@@ -278,3 +278,15 @@ fn a_shell_without_duckdb_reads_statements() {
     assert!(out(&good).contains("42") && !out(&good).contains('7'), "{}", out(&good));
     assert_eq!(code(&run("SELEC;\n")), 2);
 }
+
+#[cfg(not(all(windows, feature = "os-reader")))]
+#[test]
+fn a_reader_that_this_build_lacks_is_wrong_use() {
+    let folder = inputs();
+    let output = etwas(folder.path(), &["ingest", "in", "--reader", "os"]);
+    assert_eq!(code(&output), 2, "{}", err(&output));
+    assert!(err(&output).contains("--reader os: this build has no reader of the operating system"));
+    assert!(!folder.path().join("lake").exists(), "nothing is begun");
+    assert_eq!(code(&etwas(folder.path(), &["ingest", "in", "--reader", "native"])), 0);
+    assert_eq!(code(&etwas(folder.path(), &["ingest", "in", "--reader", "other"])), 2);
+}

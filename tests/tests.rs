@@ -3,7 +3,9 @@
 mod command;
 mod compact;
 mod experiment;
+mod packaging;
 mod pictures;
 mod questions;
+mod recording_page;
 mod recordings;
 mod scenarios;

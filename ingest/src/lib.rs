@@ -15,6 +15,7 @@ pub mod health;
 pub mod input;
 pub mod job;
 pub mod lake;
+pub mod os_reader;
 pub mod route;
 mod run;
 mod sidecar;
