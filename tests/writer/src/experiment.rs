@@ -128,7 +128,7 @@ fn machine(name: &str, build: u32, minute: u32) -> String {
     let (day, hour, minute) = (1 + minute / 1440 % 28, minute / 60 % 24, minute % 60);
     let start = format!("2024-04-{day:02} {hour:02}:{minute:02}:00");
     let mut text = format!(
-        "scenario {name}\nmachine cpus={CPUS} build={build} length=16s start=\"{start}\"\n\
+        "scenario {name}\nmachine cpus={CPUS} build={build} buffer=4k length=16s start=\"{start}\"\n\
          process 4000 LoadStress.exe start=500ms\n"
     );
     for cpu in 0..CPUS {
