@@ -15,6 +15,7 @@ mod remove;
 mod report;
 mod shell;
 mod symbols;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Sql(args) => report::sql(&args),
         Command::Shell(args) => shell::run(&args),
         Command::Remove(args) => remove::run(&args),
+        Command::Verify(args) => verify::run(&args),
         Command::Compact(args) => compact::run(&args),
         Command::Symbols(args) => symbols::run(&args),
     };
