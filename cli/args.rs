@@ -38,6 +38,8 @@ pub enum Command {
     Shell(Shell),
     /// Take traces out of the lake
     Remove(Remove),
+    /// Check a lake again: files, rows, keys, and the traces where they are still there
+    Verify(Verify),
     /// Write a copy of a lake table by table, in few large files, for object stores and warehouses
     Compact(Compact),
     /// Name the functions in the stacks of a lake
@@ -268,6 +270,12 @@ pub struct Remove {
 }
 
 #[derive(clap::Args)]
+pub struct Verify {
+    #[command(flatten)]
+    pub lake: Lake,
+}
+
+#[derive(clap::Args)]
 pub struct Compact {
     #[command(flatten)]
     pub lake: Lake,
@@ -289,6 +297,11 @@ pub struct Symbols {
     /// Look again for what has a name already
     #[arg(long)]
     pub force: bool,
+    /// Only list the modules whose names are missed most, with the file to look for
+    #[arg(long)]
+    pub report: bool,
+    #[command(flatten)]
+    pub output: Output,
 }
 
 #[derive(clap::Args)]

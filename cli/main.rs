@@ -18,6 +18,7 @@ mod remove;
 mod report;
 mod shell;
 mod symbols;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Export(args) => export::run(&args),
         Command::Shell(args) => shell::run(&args),
         Command::Remove(args) => remove::run(&args),
+        Command::Verify(args) => verify::run(&args),
         Command::Compact(args) => compact::run(&args),
         Command::Symbols(args) => symbols::run(&args),
         Command::Completions(args) => manual::completions(&args),

@@ -2,12 +2,16 @@
 
 use std::path::Path;
 
-use etwas_ingest::symbols::{SymbolOptions, SymbolPath, SymbolReport, symbolize_lake};
-use etwas_queries::lake_db;
+use etwas_ingest::symbols::{
+    SymbolOptions, SymbolPath, SymbolReport, symbol_report, symbolize_lake,
+};
+use etwas_queries::run::{Column, Target};
+use etwas_queries::value::Value;
+use etwas_queries::{Error, lake_db};
 
 use crate::OK;
 use crate::args::Symbols;
-use crate::output::{Failure, note};
+use crate::output::{self, Failure, note};
 
 /// Files that were looked at in vain and are named; the rest is only counted.
 const COMPLAINTS_SHOWN: usize = 10;
@@ -15,7 +19,56 @@ const COMPLAINTS_SHOWN: usize = 10;
 /// Names what a lake lacks.
 pub fn run(args: &Symbols) -> Result<u8, Failure> {
     etwas_ingest::lake::Lake::open(&args.lake.lake).map_err(crate::ingest::lake_failure)?;
+    if args.report {
+        return report(args);
+    }
     add(&args.lake.lake, &args.symbols, args.offline, args.force)?;
+    Ok(OK)
+}
+
+/// Lists the modules whose names are missed most.
+fn report(args: &Symbols) -> Result<u8, Failure> {
+    let column = |name: &str, numeric| Column { name: name.into(), numeric, given: false };
+    let columns = [
+        column("module", false),
+        column("waits", true),
+        column("wait_ns", true),
+        column("samples", true),
+        column("frames", true),
+        column("traces", true),
+        column("file", false),
+        column("id", false),
+    ];
+    let text = |text: Option<String>| text.map_or(Value::Null, Value::Text);
+    let modules = symbol_report(&args.lake.lake).map_err(|e| Failure(e.to_string()))?;
+    let limit = args.output.limit.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
+    let rows: Vec<Vec<Value>> = modules
+        .into_iter()
+        .take(limit)
+        .map(|module| {
+            vec![
+                Value::Text(module.module),
+                Value::UBigInt(module.waits),
+                Value::BigInt(module.wait_ns),
+                Value::UBigInt(module.samples),
+                Value::UBigInt(module.frames),
+                Value::UBigInt(module.recordings),
+                text(module.file),
+                text(module.id),
+            ]
+        })
+        .collect();
+    output::deliver(args.output.format, args.output.output.as_deref(), |target| {
+        let Target::Sink(sink) = target else {
+            return Err(Error::Usage("this list is not written as parquet".into()));
+        };
+        sink.columns(&columns)?;
+        rows.iter().try_for_each(|row| sink.row(row))?;
+        Ok(())
+    })?;
+    if rows.is_empty() {
+        note("every function has its name");
+    }
     Ok(OK)
 }
 

@@ -65,11 +65,17 @@ fn from_a_trace_to_answers() {
         let report = etwas(folder.path(), &["report", question]);
         assert_eq!(code(&report), 0, "{question}: {}", err(&report));
     }
+    let verify = etwas(folder.path(), &["verify"]);
+    assert_eq!(code(&verify), 0, "{}", err(&verify));
+    let missed = etwas(folder.path(), &["symbols", "--report", "--format", "csv"]);
+    assert_eq!(code(&missed), 0, "{}", err(&missed));
+    assert!(out(&missed).starts_with("module,waits,wait_ns,samples,frames,traces,file,id"));
     let compact = etwas(folder.path(), &["compact"]);
     assert_eq!(code(&compact), 0, "{}", err(&compact));
     let traces = ["report", "traces", "--format", "csv", "--lake", "lake-compact"];
     assert_eq!(out(&etwas(folder.path(), &traces)), out(&csv));
     assert_eq!(code(&etwas(folder.path(), &["ingest", "in", "--lake", "lake-compact"])), 2);
+    assert_eq!(code(&etwas(folder.path(), &["verify", "--lake", "lake-compact"])), 0);
     let removed = etwas(folder.path(), &["remove", "first*"]);
     assert_eq!((code(&removed), out(&removed).as_str()), (0, "first-light\n"));
     let empty = etwas(folder.path(), &["report", "traces", "--format", "json"]);

@@ -225,99 +225,15 @@ fn stack_records_are_matched_or_counted() {
     }
 }
 
-/// What holds in every lake: each statement counts its violations.
-const INVARIANTS: &[(&str, &str)] = &[
-    (
-        "runs tile a CPU's time without overlap",
-        "SELECT count(*) FROM (SELECT c.ts_ns, c.run_ns,
-            lead(c.ts_ns) OVER (PARTITION BY c.trace_id, c.cpu ORDER BY c.ts_ns) AS next_ts_ns
-        FROM cswitch AS c) AS r WHERE r.run_ns IS NOT NULL AND r.ts_ns + r.run_ns <> r.next_ts_ns",
-    ),
-    (
-        "since_last is wait and ready",
-        "SELECT count(*) FROM cswitch AS c WHERE c.since_last_ns <> c.wait_ns + c.ready_ns",
-    ),
-    (
-        "no negative time",
-        "SELECT count(*) FROM cswitch AS c WHERE c.run_ns < 0 OR c.since_last_ns < 0
-            OR c.ready_ns < 0 OR c.wait_ns < 0",
-    ),
-    (
-        "a switch's old thread is the one that the run before it names",
-        "SELECT count(*) FROM (SELECT c.old_thread_key,
-            lag(c.new_thread_key) OVER w AS before_key, lag(c.run_ns) OVER w AS before_run_ns
-        FROM cswitch AS c WINDOW w AS (PARTITION BY c.trace_id, c.cpu ORDER BY c.ts_ns)) AS r
-        WHERE r.before_run_ns IS NOT NULL AND r.before_key <> r.old_thread_key",
-    ),
-    (
-        "the idle thread never waits",
-        "SELECT count(*) FROM cswitch AS c WHERE c.new_tid = 0
-            AND (c.since_last_ns IS NOT NULL OR c.ready_ns IS NOT NULL)",
-    ),
-    (
-        "threads of switches exist",
-        "SELECT count(*) FROM cswitch AS c ANTI JOIN thread AS h
-            ON h.trace_id = c.trace_id AND h.thread_key = c.new_thread_key",
-    ),
-    (
-        "processes of threads exist",
-        "SELECT count(*) FROM thread AS h ANTI JOIN process AS p
-            ON p.trace_id = h.trace_id AND p.process_key = h.process_key
-        WHERE h.process_key IS NOT NULL",
-    ),
-    (
-        "stacks of samples exist",
-        "SELECT count(*) FROM sample AS s ANTI JOIN stack AS k
-            ON k.trace_id = s.trace_id AND k.stack_id = s.stack_id WHERE s.stack_id IS NOT NULL",
-    ),
-    (
-        "frames of stacks exist",
-        "SELECT count(*) FROM (SELECT s.trace_id, unnest(s.frame_ids) AS frame_id FROM stack AS s) AS u
-            ANTI JOIN frame AS f ON f.trace_id = u.trace_id AND f.frame_id = u.frame_id",
-    ),
-    (
-        "a frame lies in its image",
-        "SELECT count(*) FROM frame AS f JOIN image AS i
-            ON i.trace_id = f.trace_id AND i.image_key = f.image_key
-        WHERE f.rva < 0 OR f.rva >= i.size OR f.address - i.base <> f.rva",
-    ),
-    (
-        "keys are unique",
-        "SELECT count(*) - count(DISTINCT (h.trace_id, h.thread_key)) FROM thread AS h",
-    ),
-    (
-        "the run time of a thread is the sum of its switches",
-        "SELECT count(*) FROM (SELECT r.trace_id, r.thread_key, sum(r.to_ts_ns - r.from_ts_ns) AS ns
-            FROM runs_in() AS r WHERE NOT r.open GROUP BY ALL) AS a
-        FULL JOIN (SELECT c.trace_id, c.new_thread_key AS thread_key, sum(c.run_ns) AS ns
-            FROM cswitch AS c WHERE c.run_ns > 0 GROUP BY ALL) AS b
-            ON a.trace_id = b.trace_id AND a.thread_key = b.thread_key
-        WHERE a.ns IS DISTINCT FROM b.ns",
-    ),
-    (
-        "a ready event is never after the switch that it explains",
-        "SELECT count(*) FROM cswitch AS c ANTI JOIN ready AS r
-            ON r.trace_id = c.trace_id AND r.thread_key = c.new_thread_key
-                AND r.ts_ns = c.last_ready_ts_ns AND r.ts_ns <= c.ts_ns
-        WHERE c.last_ready_ts_ns IS NOT NULL",
-    ),
-    (
-        "no process ends before it starts",
-        "SELECT count(*) FROM process AS p WHERE p.end_ts_ns < p.start_ts_ns",
-    ),
-];
-
-/// An invariant that a lake breaks.
-pub fn broken_invariant(lake: &Lake) -> Option<&'static str> {
-    let counts: Vec<String> = INVARIANTS.iter().map(|(_, sql)| format!("({sql})")).collect();
-    let counts = &rows(lake, &format!("SELECT {}", counts.join(",\n")))[0];
-    INVARIANTS.iter().zip(counts).find(|(_, count)| *count != "0").map(|((title, _), _)| *title)
+/// What a lake breaks of what holds in every lake.
+pub fn broken_invariants(lake: &Lake) -> Vec<String> {
+    etwas_queries::verify::verify(lake).expect("the checks run")
 }
 
 #[test]
 fn invariants_hold_in_the_recordings() {
     let Some(folder) = all() else { return };
-    assert_eq!(broken_invariant(&open(folder)), None);
+    assert_eq!(broken_invariants(&open(folder)), [""; 0]);
 }
 
 #[test]
@@ -326,7 +242,7 @@ fn invariants_hold_in_the_fixtures() {
     let traces = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/traces");
     let summary = ingest(vec![traces], &folder.path().join("lake"), false, 2);
     assert!(!summary.is_trouble());
-    assert_eq!(broken_invariant(&open(folder.path())), None);
+    assert_eq!(broken_invariants(&open(folder.path())), [""; 0]);
 }
 
 /// `ETWAS_DISSECT` names a Python that has the package dissect.etl, an independent reader.

@@ -24,6 +24,7 @@ pub mod state;
 pub mod survey;
 #[cfg(feature = "symbols")]
 pub mod symbols;
+pub mod verify;
 
 pub use run::{
     Described, IngestError, IngestOptions, IngestSummary, Progress, RecordingResult, ResultStatus,

@@ -18,6 +18,7 @@ pub mod render;
 pub mod run;
 pub mod tidy;
 pub mod value;
+pub mod verify;
 
 pub use catalog::{Catalog, catalog};
 pub use error::Error;
