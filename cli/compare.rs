@@ -28,12 +28,7 @@ pub fn run(args: &Compare) -> Result<u8, Failure> {
         limit: args.output.limit,
         fail_if: args.fail_if.clone(),
     };
-    let done = output::deliver(
-        args.output.format,
-        args.output.output.as_deref(),
-        args.output.plain,
-        |target| lake.compare(&wanted, target),
-    )?;
+    let done = output::deliver(&args.output, |target| lake.compare(&wanted, target))?;
     tell(&args.question, &done);
     for caution in
         lake.cautions(question, &[done.baseline.clone(), done.candidate.clone()].concat())?

@@ -1,10 +1,6 @@
 //! `etwas export`: files for other viewers.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-
 use etwas_pictures::export::{self, Options};
-use etwas_queries::Error;
 
 use crate::OK;
 use crate::args::Export;
@@ -22,14 +18,7 @@ pub fn run(args: &Export) -> Result<u8, Failure> {
     };
     let lake = output::open(&args.lake.lake, None)?;
     let part = export::part(&lake, &options)?;
-    let mut out: Box<dyn Write> = match &args.output {
-        None => Box::new(BufWriter::new(io::stdout().lock())),
-        Some(path) => {
-            let file = File::create(path);
-            let file = file.map_err(|source| Error::File { path: path.clone(), source })?;
-            Box::new(BufWriter::new(file))
-        }
-    };
+    let mut out = output::writer(args.output.as_deref())?;
     let count = export::write(&lake, args.kind, &options, &part, &mut out)?;
     let what = if args.kind == export::Kind::Perfetto { "events" } else { "stacks" };
     note(&format!("{}: {count} {what}", part.trace));

@@ -8,6 +8,8 @@ use etwas_queries::render::{Renderer, visible};
 use etwas_queries::run::{Answer, Sink, Target};
 use etwas_queries::{Error, Format, Lake, OpenOptions};
 
+use crate::args::Output;
+
 /// Why a command could not be carried out, in words.
 #[derive(Debug)]
 pub struct Failure(pub String);
@@ -65,28 +67,27 @@ pub fn open(root: &Path, output: Option<&Path>) -> Result<Lake, Failure> {
     Ok(Lake::open(root, &options)?)
 }
 
-/// Runs `ask` with the target that format and output file name, and tells rows left out of a table.
+/// Where data goes: a new file, or standard output where none is named.
+pub fn writer(path: Option<&Path>) -> Result<Box<dyn Write>, Failure> {
+    let Some(path) = path else { return Ok(Box::new(BufWriter::new(io::stdout().lock()))) };
+    let file = File::create(path).map_err(|source| Error::File { path: path.into(), source })?;
+    Ok(Box::new(BufWriter::new(file)))
+}
+
+/// Runs `ask` with the target that `to` names, and tells rows left out of a table.
 pub fn deliver<T>(
-    format: Format,
-    output: Option<&Path>,
-    plain: bool,
+    to: &Output,
     ask: impl FnOnce(Target<'_>) -> Result<T, Error>,
 ) -> Result<T, Failure> {
-    if format == Format::Parquet {
-        let path = output.ok_or_else(|| Failure("format parquet needs --output FILE".into()))?;
+    let path = to.output.as_deref();
+    if to.format == Format::Parquet {
+        let path = path.ok_or_else(|| Failure("format parquet needs --output FILE".into()))?;
         return Ok(ask(Target::Parquet(path))?);
     }
-    let mut out: Box<dyn Write> = match output {
-        None => Box::new(BufWriter::new(io::stdout().lock())),
-        Some(path) => {
-            let file = File::create(path);
-            let file = file.map_err(|source| Error::File { path: path.into(), source })?;
-            Box::new(BufWriter::new(file))
-        }
-    };
-    let width = if output.is_none() { terminal_width() } else { None };
-    let bars = width.is_some() && !plain;
-    let mut renderer = Renderer::new(&mut out, format, width).with_bars(bars);
+    let mut out = writer(path)?;
+    let width = if path.is_none() { terminal_width() } else { None };
+    let bars = width.is_some() && !to.plain;
+    let mut renderer = Renderer::new(&mut out, to.format, width).with_bars(bars);
     let result = ask(Target::Sink(&mut renderer))?;
     let left_out = renderer.finish()?;
     if left_out > 0 {

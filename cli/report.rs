@@ -31,16 +31,12 @@ pub fn run(args: &Report) -> Result<u8, Failure> {
         limit: args.output.limit,
         fail_if: args.fail_if.clone(),
     };
-    let outcome = output::deliver(
-        args.output.format,
-        args.output.output.as_deref(),
-        args.output.plain,
-        |target| match (Pivot::of(question).filter(|_| args.output.format.is_for_people()), target)
-        {
+    let outcome = output::deliver(&args.output, |target| {
+        match (Pivot::of(question).filter(|_| args.output.format.is_for_people()), target) {
             (Some(pivot), Target::Sink(sink)) => turned(&lake, request, pivot, sink),
             (_, target) => lake.ask(&request, target),
-        },
-    )?;
+        }
+    })?;
     tell(name, &outcome);
     for caution in lake.cautions(question, &outcome.traces)? {
         note(&caution);
@@ -127,11 +123,6 @@ pub fn sql(args: &Sql) -> Result<u8, Failure> {
         (None, None) => String::new(),
     };
     let lake = output::open(&args.lake.lake, args.output.output.as_deref())?;
-    output::deliver(
-        args.output.format,
-        args.output.output.as_deref(),
-        args.output.plain,
-        |target| lake.sql(&text, args.output.limit, target),
-    )?;
+    output::deliver(&args.output, |target| lake.sql(&text, args.output.limit, target))?;
     Ok(OK)
 }

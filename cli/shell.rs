@@ -6,7 +6,7 @@ use std::process::Command;
 use etwas_queries::run::{Target, split};
 use etwas_queries::{Format, Lake, lake_db, lexer};
 
-use crate::args::Shell;
+use crate::args::{Output, Shell};
 use crate::output::{self, Failure, error, note};
 use crate::{OK, USAGE};
 
@@ -37,6 +37,7 @@ fn prompt(lake: &Lake) -> Result<u8, Failure> {
         note("no program duckdb found, so this is a small prompt: end a statement with ;");
         note("FROM questions; lists the questions, .quit or the end of input leaves");
     }
+    let table = Output { format: Format::Table, output: None, limit: None, plain: false };
     let mut pending = String::new();
     let mut code = OK;
     let mut input = io::stdin().lock();
@@ -63,9 +64,7 @@ fn prompt(lake: &Lake) -> Result<u8, Failure> {
             continue;
         }
         for statement in split(&pending) {
-            match output::deliver(Format::Table, None, false, |target: Target<'_>| {
-                lake.sql(statement, None, target)
-            }) {
+            match output::deliver(&table, |target: Target<'_>| lake.sql(statement, None, target)) {
                 Ok(_) => {}
                 Err(failure) if failure.is_closed_pipe() => return Ok(OK),
                 // On a terminal a mistake is part of the talk; in a script it is a failure.

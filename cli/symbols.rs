@@ -58,19 +58,14 @@ fn report(args: &Symbols) -> Result<u8, Failure> {
             ]
         })
         .collect();
-    output::deliver(
-        args.output.format,
-        args.output.output.as_deref(),
-        args.output.plain,
-        |target| {
-            let Target::Sink(sink) = target else {
-                return Err(Error::Usage("this list is not written as parquet".into()));
-            };
-            sink.columns(&columns)?;
-            rows.iter().try_for_each(|row| sink.row(row))?;
-            Ok(())
-        },
-    )?;
+    output::deliver(&args.output, |target| {
+        let Target::Sink(sink) = target else {
+            return Err(Error::Usage("this list is not written as parquet".into()));
+        };
+        sink.columns(&columns)?;
+        rows.iter().try_for_each(|row| sink.row(row))?;
+        Ok(())
+    })?;
     if rows.is_empty() {
         note("every function has its name");
     }
